@@ -1,0 +1,11 @@
+"""headrace: Apache Flink's programming model in Python, executed by Apache Spark.
+
+Start with ``from headrace.datastream import StreamExecutionEnvironment``.  Importing this package
+loads neither pyspark nor pyarrow.  Next: datastream/stream_execution_environment.py
+"""
+
+from __future__ import annotations
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,184 @@
+"""Every error a user of headrace can see, as one tree.
+
+HeadraceError              base: message, where, fix, condition; survives pickling
+├── ProgramError           the user's program is wrong
+│   ├── EmptyProgramError, DuplicateUidError, UnserializableFunctionError, InvalidArgumentError
+│   └── ConfigurationError unknown or malformed option
+├── PlanError              correct, but cannot be planned
+│   └── UnsupportedStepError   names the alternative
+├── UserFunctionError      user code raised in a worker; original as __cause__
+├── RecordError            a record that does not fit
+│   ├── TypeMismatchError  not of the declared type
+│   └── KeyTypeError       not usable as a key
+├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state or timers
+├── ConnectorError         the outside world: missing file, refused connection, failing sink
+├── JobError               unknown job, illegal transition, Spark failed under the job
+├── EnvironmentSetupError  Java or Spark is missing or of the wrong version
+└── InternalError          our bug: what to attach to a report
+
+An error has three parts, kept apart until it is printed: what went wrong, where in the user's
+program, how to fix it.  Next: the folder that raised it; control/failures.py brings worker errors home.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = [
+    "ConfigurationError",
+    "ConnectorError",
+    "DuplicateUidError",
+    "EmptyProgramError",
+    "EnvironmentSetupError",
+    "HeadraceError",
+    "InternalError",
+    "InvalidArgumentError",
+    "JobError",
+    "KeyTypeError",
+    "PlanError",
+    "ProgramError",
+    "RecordError",
+    "StateError",
+    "TypeMismatchError",
+    "UnserializableFunctionError",
+    "UnsupportedStepError",
+    "UserFunctionError",
+]
+
+
+class HeadraceError(Exception):
+    """Base of all errors that headrace raises on purpose.
+
+    Args:
+        message: what went wrong, with the value and its type.
+        where: the place in the user's program, such as ``pipeline.py:31 .process(Dedup())``.
+        fix: what the user can do about it.
+    """
+
+    def __init__(self, message: str, *, where: object = None, fix: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = None if where is None else str(where)
+        self.fix = fix
+
+    @property
+    def condition(self) -> str:
+        """The error's stable name, such as ``DUPLICATE_UID``: for tests, REST and searches."""
+        name = type(self).__name__.removesuffix("Error")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
+
+    def __str__(self) -> str:
+        lines = [f"[{self.condition}] {self.message}"]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        if self.fix:
+            lines.append(f"  fix:   {self.fix}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default would rebuild from args alone and lose the keyword-only parts.
+        state = {k: v for k, v in self.__dict__.items() if k != "message"}
+        return _rebuild, (type(self), self.message, state)
+
+
+def _rebuild(cls: type[HeadraceError], message: str, state: dict[str, Any]) -> HeadraceError:
+    error = cls.__new__(cls)
+    Exception.__init__(error, message)
+    error.message = message
+    error.__dict__.update(state)
+    return error
+
+
+class ProgramError(HeadraceError, ValueError):
+    """The user's program is wrong; found before anything runs."""
+
+
+class EmptyProgramError(ProgramError):
+    """There is nothing to execute: no sink was added."""
+
+
+class DuplicateUidError(ProgramError):
+    """Two steps carry one uid, so their state could not be told apart."""
+
+
+class UnserializableFunctionError(ProgramError):
+    """A function holds something that cannot be sent to a worker."""
+
+
+class InvalidArgumentError(ProgramError):
+    """An argument of an API call is not usable."""
+
+
+class ConfigurationError(ProgramError):
+    """An option is unknown or its value cannot be read."""
+
+
+class PlanError(HeadraceError):
+    """The program is correct, but cannot be planned."""
+
+
+class UnsupportedStepError(PlanError):
+    """A part of Flink's API that headrace does not have; the fix names the alternative."""
+
+
+class RecordError(HeadraceError):
+    """A record does not fit the step that received it."""
+
+
+class TypeMismatchError(RecordError, TypeError):
+    """A record is not of the type its stream declares."""
+
+
+class KeyTypeError(RecordError, TypeError):
+    """A key selector returned something that cannot be a key."""
+
+
+class UserFunctionError(HeadraceError):
+    """User code raised in a worker. The original exception is ``__cause__`` where it could travel.
+
+    Attributes:
+        step: name of the operator.
+        uid: its uid.
+        record: a short preview of the record it was given.
+        original: the type and text of the original exception.
+        user_traceback: the frames of the user's code, innermost last.
+    """
+
+    step: str = ""
+    uid: str = ""
+    record: str | None = None
+    original: str = ""
+    user_traceback: str = ""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text}\n{self.user_traceback.rstrip()}" if self.user_traceback else text
+
+
+class StateError(HeadraceError):
+    """State cannot be read, written or restored as asked."""
+
+
+class ConnectorError(HeadraceError):
+    """The outside world did not do what a source or sink needs."""
+
+
+class JobError(HeadraceError):
+    """A job cannot do what was asked of it, or failed for a reason outside the user's code."""
+
+
+class EnvironmentSetupError(HeadraceError):
+    """Java or Spark is missing, or of a version that does not work."""
+
+
+class InternalError(HeadraceError):
+    """A defect of headrace itself."""
+
+    def __init__(self, message: str, *, where: object = None, fix: str | None = None) -> None:
+        super().__init__(
+            message,
+            where=where,
+            fix=fix or "this is a bug in headrace: please report it with this text and the plan "
+            "(env.explain())",
+        )
