@@ -13,7 +13,7 @@ One micro-batch, seen from a sink:
                                             committer.end_of_input()
 
 A worker may be run twice for one batch (retry, speculation) and the driver may die at any moment
-and ask for the same batch again. So writers only *stage*, and committers decide *once per batch id*.
+and ask for the same batch again. So writers only stage, and committers decide once per batch id.
 """
 
 from __future__ import annotations
@@ -146,11 +146,13 @@ class Sink(ABC):
         ...         self.db.execute("create table if not exists done (batch primary key)")
         ...         self.db.execute("create table if not exists words (word)")
         ...     def commit(self, batch_id, committables):
+        ...         done = "select 1 from done where batch = ?"
         ...         with self.db:
-        ...             if self.db.execute("select 1 from done where batch=?", [batch_id]).fetchone():
+        ...             if self.db.execute(done, [batch_id]).fetchone():
         ...                 return
         ...             self.db.execute("insert into done values (?)", [batch_id])
-        ...             self.db.executemany("insert into words values (?)", [[w] for w in committables])
+        ...             rows = [[word] for word in committables]
+        ...             self.db.executemany("insert into words values (?)", rows)
         ...     def close(self):
         ...         self.db.close()
         >>> class WordsTable(Sink):
