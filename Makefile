@@ -1,0 +1,81 @@
+# The commands of a developer's day.  `make demo` shows headrace at work, `make test` is what CI runs.
+
+VENV   ?= .venv
+PY     := $(VENV)/bin/python
+ARGS   ?=
+
+# Nothing listens beyond this machine, and workers run the interpreter of the virtual environment.
+export SPARK_LOCAL_IP := 127.0.0.1
+export PYSPARK_PYTHON := $(abspath $(PY))
+
+.DEFAULT_GOAL := help
+.PHONY: help java setup demo test check fmt golden docs bench chaos oracle clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# ------------------------------------------------------------------------------------ setting up
+
+java:
+	@python=$$(scripts/find_python.sh) && "$$python" scripts/check_java.py
+
+# Two stamps: the demo needs only what a user installs; everything else needs the tools as well.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@python=$$(scripts/find_python.sh) && { [ -x $(PY) ] || "$$python" -m venv $(VENV); }
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+setup: $(VENV)/.installed-dev  ## make the virtual environment
+
+# ------------------------------------------------------------------------------------ every day
+
+demo: java $(VENV)/.installed  ## a small streaming job on this machine
+	@$(PY) examples/demo.py $(ARGS)
+
+test: java setup check  ## what CI runs: lint, types, unit tests, Spark tests
+	$(PY) -m pytest tests/unit -q $(ARGS)
+	$(PY) -m pytest tests/spark $(wildcard tests/oracle) -m "not slow and not cluster" -q $(ARGS)
+
+check: setup  ## lint and type-check, change nothing
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+fmt: setup  ## format and mend what ruff can mend
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+golden: setup  ## rewrite generated pages and golden files; review the diff
+	$(PY) scripts/parity_page.py
+	HEADRACE_GOLDEN=rewrite $(PY) -m pytest tests/unit -q -k golden
+
+# ------------------------------------------------------------------------------------ now and then
+
+docs: $(VENV)/.installed-docs  ## build the documentation into site/
+	$(VENV)/bin/mkdocs build --strict
+
+bench: java $(VENV)/.installed-bench  ## measure headrace against its neighbours (ARGS=--quick)
+	$(PY) benchmarks/run.py $(ARGS)
+
+chaos: java setup  ## the slow and the cluster tests: kills, restarts, rescaling
+	$(PY) -m pytest tests/spark -m "slow or cluster" $(ARGS)
+
+oracle: java setup  ## install PyFlink beside headrace and compare answers
+	$(PY) tests/oracle/setup_venv.py
+	$(PY) -m pytest tests/oracle -m oracle $(ARGS)
+
+clean:  ## remove environments, caches and built pages
+	rm -rf $(VENV) .venv-oracle site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

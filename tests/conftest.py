@@ -1,0 +1,37 @@
+"""What every test shares: loopback only, this interpreter in workers, marks by folder.
+
+Next: tests/spark/conftest.py for the Spark session.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Both must be set before the first JVM starts, so not in a fixture.
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+# Shared machines are slow at times; a slow example is not a failing one.
+settings.register_profile("headrace", deadline=None, print_blob=True)
+settings.load_profile("headrace")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of tests/spark and tests/oracle, so that nobody has to remember it."""
+    for item in items:
+        folder = item.path.relative_to(ROOT / "tests").parts[0]
+        if folder in ("spark", "oracle"):
+            item.add_marker(folder)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return ROOT
