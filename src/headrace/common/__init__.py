@@ -1,0 +1,1 @@
+"""Types, time, rows, configuration: what programs and the engine share, under PyFlink's paths."""
