@@ -1,0 +1,182 @@
+"""The file formats a sink can write: settings that travel to workers and make writers there.
+
+In: choices of datastream/formats/ and datastream/connectors/file_system.py.  Out: `BulkWriter`s.
+Next: bulk_writers.py, compaction.py
+
+A factory has `create(out, type_info)`. It may have `merge_files()`, how its files are merged, and
+`concatenable`, whether writing them one after the other gives a valid file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from headrace.common.typeinfo import PickledBytesTypeInfo
+from headrace.errors import InvalidArgumentError, TypeMismatchError
+from headrace.runtime.sinks.bulk_writers import (
+    BulkWriter,
+    CsvDialect,
+    CsvLines,
+    CsvWriter,
+    LinesWriter,
+    ParquetWriter,
+    json_line,
+)
+from headrace.runtime.sinks.compaction import ConcatenateFiles, MergeFiles, MergeParquet
+from headrace.runtime.sinks.record_fields import declared_names, fields_with, to_arrow
+from headrace.runtime.sinks.text_form import java_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from headrace.common.typeinfo import TypeInformation
+
+
+def is_typed(type_info: TypeInformation | None) -> bool:
+    """Whether records have a declared type, rather than being any Python object."""
+    return type_info is not None and not isinstance(type_info, PickledBytesTypeInfo)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetWriters:
+    """Parquet files.
+
+    Attributes:
+        schema: the columns; by default those of `row_type`, of the stream, or of the first records.
+        row_type: the type of the records, where it is not the stream's.
+        compression: pyarrow's name of a codec.
+    """
+
+    schema: pa.Schema | None = None
+    row_type: TypeInformation | None = None
+    compression: str = "snappy"
+    concatenable = False
+
+    def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
+        columns = to_arrow(self.row_type or type_info, self.schema)
+        return ParquetWriter(out, columns, compression=self.compression)
+
+    def merge_files(self) -> MergeFiles:
+        return MergeParquet()
+
+
+@dataclass(frozen=True, slots=True)
+class CsvWriters:
+    """CSV files.
+
+    Attributes:
+        dialect: separators and quotes.
+        names: the columns; by default those of the stream's type, or of the first record.
+    """
+
+    dialect: CsvDialect
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def with_options(cls, *, header: bool, separator: str) -> CsvWriters:
+        return cls(CsvDialect(separator=_one_character("separator", separator), header=header))
+
+    @property
+    def concatenable(self) -> bool:
+        return not self.dialect.header
+
+    def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
+        names = list(self.names) if self.names is not None else declared_names(type_info)
+        lines = CsvLines(self.dialect, names, fields_with(names))
+        return CsvWriter(out, lines, header=self.dialect.header)
+
+    def merge_files(self) -> MergeFiles:
+        return ConcatenateFiles(skip_header=self.dialect.header)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """One JSON object, or value, a line."""
+
+    concatenable = True
+
+    def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
+        return LinesWriter(out, json_line(fields_with(declared_names(type_info))))
+
+    def merge_files(self) -> MergeFiles:
+        return ConcatenateFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class TextLines:
+    """One record a line, in the notation that Flink's simple string encoder has.
+
+    Attributes:
+        charset: Python's name of the encoding.
+    """
+
+    charset: str = "utf-8"
+    concatenable = True
+
+    def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
+        text: Callable[[Any], str] = java_text if is_typed(type_info) else str
+        charset = self.charset
+        return LinesWriter(out, lambda value: f"{text(value)}\n".encode(charset))
+
+    def merge_files(self) -> MergeFiles:
+        return ConcatenateFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRows:
+    """Whatever an encoder of the user makes of a record.
+
+    Attributes:
+        encode: from record to bytes or text, its line end included.
+    """
+
+    encode: Callable[[Any], bytes | str]
+    concatenable = True
+
+    @staticmethod
+    def of(encoder: Any) -> EncodedRows | TextLines:
+        """The factory for an encoder object or function."""
+        charset = getattr(encoder, "charset_name", None)
+        if isinstance(charset, str):
+            return TextLines(charset)
+        encode = getattr(encoder, "encode", encoder)
+        # A text has a method of that name too.
+        if not callable(encode) or isinstance(encoder, str | type):
+            raise InvalidArgumentError(
+                f"{encoder!r} ({type(encoder).__name__}) is no encoder",
+                where="FileSink.for_row_format",
+                fix="pass Encoder.simple_string_encoder(), an object with encode(value) -> bytes, "
+                "or such a function",
+            )
+        return EncodedRows(encode)
+
+    def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
+        return LinesWriter(out, self._as_bytes)
+
+    def merge_files(self) -> MergeFiles:
+        return ConcatenateFiles()
+
+    def _as_bytes(self, value: Any) -> bytes:
+        encoded = self.encode(value)
+        if isinstance(encoded, str):
+            return encoded.encode()
+        if not isinstance(encoded, bytes | bytearray | memoryview):
+            raise TypeMismatchError(
+                f"the encoder returned {encoded!r} ({type(encoded).__name__}) for {value!r}",
+                where="FileSink.for_row_format",
+                fix="return the record's bytes or text, with its line end",
+            )
+        return bytes(encoded)
+
+
+def _one_character(name: str, text: str) -> str:
+    if len(text) != 1:
+        raise InvalidArgumentError(
+            f"the CSV {name} is {text!r}",
+            where="CSV writer",
+            fix=f"use a {name} of one character",
+        )
+    return text
