@@ -1,0 +1,165 @@
+"""Measures every system and prints one table.  In: options.  Out: table, docs/benchmarks.md, plot.
+
+Each system runs in a process of its own, one after the other; runs of the systems alternate, so
+that a slow minute of the machine hits all of them.  Next: systems/*.py, then report.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import data
+import report
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+
+@dataclass(frozen=True)
+class System:
+    """A script, and what must be there to run it."""
+
+    name: str
+    script: str
+    jobs: tuple[str, ...]
+    variant: str = ""
+    needs: str = ""
+    python: str = sys.executable
+
+
+def pyflink_python() -> str:
+    """The interpreter of PyFlink's environment, or "" when there is none."""
+    named = os.environ.get("HEADRACE_ORACLE_PYTHON", "")
+    beside = ROOT / ".venv-oracle" / "bin" / "python"
+    return named or (str(beside) if beside.exists() else "")
+
+
+KEYED = ("reduce", "state")
+SYSTEMS = (
+    System("pyspark_tws", "pyspark_tws.py", KEYED),
+    System("headrace", "headrace_keyed.py", KEYED, variant="dataframe"),
+    System("headrace_sink", "headrace_keyed.py", KEYED, variant="discarding"),
+    System("pyflink", "pyflink_keyed.py", KEYED, python=pyflink_python()),
+    System("bytewax", "bytewax_keyed.py", KEYED, needs="bytewax"),
+    System("bare_loop", "bare_loop.py", KEYED),
+    System("pyspark_native", "pyspark_native.py", ("native",)),
+    System("headrace_native", "headrace_native.py", ("native",)),
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    events: int
+    rows_per_file: int
+    warmup_events: int
+
+
+FULL = Size(events=4_000_000, rows_per_file=200_000, warmup_events=800_000)
+QUICK = Size(events=800_000, rows_per_file=100_000, warmup_events=400_000)
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small, once, writes no page")
+    parser.add_argument("--runs", type=int, default=None, help="runs of each system (3; quick: 1)")
+    parser.add_argument("--only", default="", help="comma-separated systems or jobs")
+    parser.add_argument("--jobs", default="reduce,native", help="reduce, state, native")
+    return parser.parse_args()
+
+
+def missing(system: System) -> str:
+    """Why a system cannot run here, or ""."""
+    if not system.python:
+        return "PyFlink's environment is not there (make oracle)"
+    if system.needs and importlib.util.find_spec(system.needs) is None:
+        return f"{system.needs} is not installed for this Python"
+    return ""
+
+
+def run_once(system: System, job: str, size: Size, folder: Path) -> report.Result:
+    """Runs one system once; its last line of output is its result."""
+    scratch = Path(tempfile.mkdtemp(dir=folder))
+    command = [system.python, str(HERE / "systems" / system.script), "--job", job]
+    command += ["--data", str(folder / "data"), "--scratch", str(scratch)]
+    command += ["--events", str(size.events), "--warmup-events", str(size.warmup_events)]
+    command += ["--variant", system.variant]
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
+    environ.pop("PYSPARK_PYTHON", None)  # each system sets its own
+    answer = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    shutil.rmtree(scratch, ignore_errors=True)
+    if answer.returncode != 0:
+        tail = "\n".join((answer.stdout + answer.stderr).strip().splitlines()[-15:])
+        return report.Result(system.name, job, problem=f"failed: {tail}")
+    line = json.loads(answer.stdout.strip().splitlines()[-1])
+    return report.Result(
+        system.name,
+        job,
+        events_per_s=line["events_per_s"],
+        seconds=line["seconds"],
+        batch_ms=line.get("batch_ms", []),
+        worker_rss_mb=line.get("worker_rss_mb", []),
+    )
+
+
+def chosen(wanted: argparse.Namespace) -> list[tuple[System, str]]:
+    """The pairs of system and job to run, jobs together."""
+    only = {name for name in wanted.only.split(",") if name}
+    jobs = [job for job in wanted.jobs.split(",") if job]
+    known = {system.name for system in SYSTEMS} | {job for s in SYSTEMS for job in s.jobs}
+    if unknown := (only | set(jobs)) - known:
+        raise SystemExit(
+            f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}"
+        )
+    return [
+        (system, job)
+        for job in jobs
+        for system in SYSTEMS
+        if job in system.jobs and (not only or system.name in only or job in only)
+    ]
+
+
+def main() -> int:
+    wanted = options()
+    size = QUICK if wanted.quick else FULL
+    runs = wanted.runs or (1 if wanted.quick else 3)
+    results: list[report.Result] = []
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
+        folder = Path(name)
+        data.write_events(
+            folder / "data", events=size.events, rows_per_file=size.rows_per_file, with_csv=True
+        )
+        for run in range(runs):
+            for system, job in chosen(wanted):
+                problem = missing(system)
+                if problem:
+                    results.append(report.Result(system.name, job, problem=problem))
+                    continue
+                print(f"run {run + 1} of {runs}: {job} on {system.name} ...", flush=True)
+                results.append(run_once(system, job, size, folder))
+    setting = report.Setting(
+        events=size.events,
+        keys=data.KEYS,
+        batch=size.rows_per_file * data.FILES_PER_BATCH,
+        warmup_events=size.warmup_events,
+        runs=runs,
+        seconds=round(time.perf_counter() - began),
+    )
+    report.print_tables(results, setting)
+    if not wanted.quick and not wanted.only:
+        report.write_page(results, setting, ROOT / "docs")
+    return 1 if any(result.problem.startswith("failed") for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

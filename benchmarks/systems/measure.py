@@ -1,0 +1,232 @@
+"""What the scripts of all systems share: arguments, clocks, the one line of JSON.
+
+Only the standard library is imported at the top: PyFlink's environment has little else.
+Steady state: the first `--warmup-events` events (JVM start, code generation, Python workers) are
+left out.  Systems with micro-batches report whole batches; the others note the time when they
+pass the mark.  The clock of the steady state stops when the last event has been processed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def arguments() -> argparse.Namespace:
+    """The arguments that run.py gives to every system."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--job", required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--scratch", type=Path, required=True)
+    parser.add_argument("--events", type=int, required=True)
+    parser.add_argument("--warmup-events", type=int, required=True)
+    parser.add_argument("--variant", default="")
+    return parser.parse_args()
+
+
+def report(**fields: Any) -> None:
+    """Prints the result; run.py reads the last line of the output."""
+    print(json.dumps(fields), flush=True)
+
+
+class Stopwatch:
+    """Total time, and the time since the warm-up mark was passed, for systems without batches."""
+
+    def __init__(self, warmup_events: int) -> None:
+        self.warmup_events = warmup_events
+        self.started = time.perf_counter()
+        self.steady_from: float | None = None
+        self.steady_after = 0
+
+    def passed(self, events: int) -> None:
+        """Notes that `events` events are done by now."""
+        if self.steady_from is None and events >= self.warmup_events:
+            self.steady_from = time.perf_counter()
+            self.steady_after = events
+
+    def result(self, events: int) -> dict[str, Any]:
+        now = time.perf_counter()
+        steady_from = self.steady_from or self.started
+        return {
+            "seconds": round(now - self.started, 3),
+            "events_per_s": round((events - self.steady_after) / (now - steady_from)),
+        }
+
+
+# --------------------------------------------------------------------------------------- Spark
+
+
+def spark_session(scratch: Path) -> SparkSession:
+    """The session of every Spark system, headrace included: same cores, memory and state store."""
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("headrace-bench")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "4g")
+        .config("spark.local.dir", str(scratch / "local"))
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "20000")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def read_events(spark: SparkSession, data: Path) -> DataFrame:
+    """The events as a stream, two files a batch."""
+    reader = spark.readStream.schema("key long, value double").option("maxFilesPerTrigger", 2)
+    return reader.parquet(str(data / "parquet"))
+
+
+def run_to_noop(frame: DataFrame, scratch: Path) -> StreamingQuery:
+    """Runs a stream to its end; the noop sink computes every row and drops it in the JVM."""
+    return (
+        frame.writeStream.format("noop")
+        .outputMode("append")
+        .option("checkpointLocation", str(scratch / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+
+
+def measure_query(
+    options: argparse.Namespace,
+    spark: SparkSession,
+    start: Callable[[], StreamingQuery | None],
+    **names: str,
+) -> None:
+    """Runs a Spark query and reports its steady state from Spark's own progress.
+
+    `start` returns the query, or runs it to its end itself; then the query is caught while it runs.
+    """
+    watch, memory = QueryCatcher(spark), WorkerMemory()
+    began = time.perf_counter()
+    with watch, memory:
+        query = start()
+        if query is not None:
+            query.awaitTermination()
+    seconds = time.perf_counter() - began
+    progress = [p for p in (query or watch.query()).recentProgress if p["numInputRows"] > 0]
+    done, steady_events, steady_ms = 0, 0, 0
+    for batch in progress:
+        if done >= options.warmup_events:
+            steady_events += batch["numInputRows"]
+            steady_ms += batch["batchDuration"]
+        done += batch["numInputRows"]
+    if done < options.events:
+        raise SystemExit(f"only {done} of {options.events} events were processed")
+    report(
+        **names,
+        job=options.job,
+        events=done,
+        seconds=round(seconds, 3),
+        events_per_s=round(steady_events / (steady_ms / 1000)),
+        batch_ms=[batch["batchDuration"] for batch in progress],
+        worker_rss_mb=memory.quarters(),
+    )
+
+
+class QueryCatcher:
+    """Keeps hold of the query that something else starts, to read its progress afterwards."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._seen: StreamingQuery | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> QueryCatcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def query(self) -> StreamingQuery:
+        if self._seen is None:
+            raise SystemExit("no streaming query was seen while the job ran")
+        return self._seen
+
+    def _look(self) -> None:
+        while self._seen is None and not self._stop.wait(0.05):
+            active = self._spark.streams.active
+            self._seen = active[0] if active else None
+
+
+# --------------------------------------------------------------------------------------- memory
+
+
+class WorkerMemory:
+    """Samples the largest resident set among Python workers below this process (Linux only)."""
+
+    def __init__(self) -> None:
+        self._samples: list[float] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> WorkerMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def quarters(self) -> list[float]:
+        """The largest worker in MB at the end of each quarter of the run; flat means no leak."""
+        samples = self._samples
+        if not samples:
+            return []
+        ends = [max(1, len(samples) * quarter // 4) for quarter in (1, 2, 3, 4)]
+        return [round(samples[end - 1]) for end in ends]
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.25):
+            sizes = [rss_mb(pid) for pid in descendants(os.getpid())]
+            if any(sizes):
+                self._samples.append(max(sizes))
+
+
+def descendants(root: int) -> Iterator[int]:
+    """The process ids below `root` that run Python."""
+    for task in Path(f"/proc/{root}/task").glob("*/children"):
+        for pid in map(int, _read(task).split()):
+            if "python" in _read(Path(f"/proc/{pid}/cmdline")).split("\0")[0]:
+                yield pid
+            yield from descendants(pid)
+
+
+def rss_mb(pid: int) -> float:
+    for line in _read(Path(f"/proc/{pid}/status")).splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # the process has ended meanwhile
+        return ""
