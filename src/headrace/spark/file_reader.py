@@ -1,0 +1,200 @@
+"""Spark's file streams behind `FileSource`.
+
+In: a `FileSource`.  Out: a streaming DataFrame with the columns of its type.
+Next: nothing; the rest is Spark's. `explain_read_failure` turns its errors into ours.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark.sql.functions as sf
+import pyspark.sql.types as st
+
+from headrace.common.typeinfo import Types
+from headrace.datastream.connectors.file_source import FileSource, _TextLineFormat
+from headrace.datastream.formats.csv_reader import CsvReaderFormat
+from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
+from headrace.spark.types import spark_schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+__all__ = ["ensure_path_exists", "explain_read_failure", "open_file_source", "whole_file_settings"]
+
+# Spark's default of 7 days silently ignores a file that arrives with an old date, for example one
+# copied with its times. Flink remembers every file, too.
+_REMEMBER_FILES = "36500d"
+
+
+def open_file_source(
+    source: FileSource, spark: SparkSession, *, max_files_per_batch: int | None
+) -> DataFrame:
+    """The streaming DataFrame of a file source; several paths are a union.
+
+    Raises:
+        ConnectorError: a path does not exist.
+    """
+    for path in source.paths:
+        ensure_path_exists(spark, path)
+    frames = [_open_path(source, spark, path, max_files_per_batch) for path in source.paths]
+    return reduce(lambda one, other: one.unionAll(other), frames)
+
+
+def whole_file_settings() -> dict[str, str]:
+    """Session settings under which Spark reads every file in one piece, one task a file.
+
+    Spark has no such option for a single reader. They must be set on the session before the query
+    starts, for a source that asks for `default_non_splittable_file_enumerator`.
+    """
+    # A partition is filled up to the first; each file counts the second on top of its size.
+    return {
+        "spark.sql.files.maxPartitionBytes": str(2**40),
+        "spark.sql.files.openCostInBytes": str(2**40),
+    }
+
+
+def _open_path(
+    source: FileSource, spark: SparkSession, path: str, max_files: int | None
+) -> DataFrame:
+    options = {
+        "recursiveFileLookup": "true",
+        "maxFileAge": _REMEMBER_FILES,
+        **source.file_format.reader_options(),
+        **source.options,
+    }
+    if max_files is not None:
+        options.setdefault("maxFilesPerTrigger", str(max_files))
+    reader = spark.readStream.format(source.file_format.reader_name()).options(**options)
+    return _shape(source, reader.schema(_file_schema(source)).load(path))
+
+
+def _file_schema(source: FileSource) -> st.StructType:
+    """The columns as the file has them: an array in a CSV file is a text."""
+    schema = spark_schema_of(source.produced_type())
+    arrays = _array_columns(source)
+    return st.StructType(
+        [
+            st.StructField(field.name, st.StringType() if field.name in arrays else field.dataType)
+            for field in schema
+        ]
+    )
+
+
+def _array_columns(source: FileSource) -> dict[str, str]:
+    is_csv = isinstance(source.file_format, CsvReaderFormat)
+    return dict(source.file_format.schema.array_separators) if is_csv else {}  # type: ignore[attr-defined]
+
+
+def _shape(source: FileSource, frame: DataFrame) -> DataFrame:
+    file_format = source.file_format
+    if isinstance(file_format, _TextLineFormat) and file_format.charset != "UTF-8":
+        return frame.select(
+            sf.decode(frame["value"].cast("binary"), file_format.charset).alias("value")
+        )
+    if not isinstance(file_format, CsvReaderFormat):
+        return frame
+    schema, arrays = spark_schema_of(source.produced_type()), _array_columns(source)
+    blank_is_text = file_format.schema.null_value is None
+    texts = _text_columns(file_format) if blank_is_text else set()
+    columns: list[Column] = []
+    for field in schema:
+        column = frame[field.name]
+        if field.name in arrays:
+            column = _split(column, arrays[field.name]).cast(field.dataType)
+        elif field.name in texts:
+            # Spark reads an empty cell as null.
+            column = sf.coalesce(column, sf.lit(""))
+        columns.append(column.alias(field.name))
+    return frame.select(*columns)
+
+
+def _text_columns(file_format: CsvReaderFormat) -> set[str]:
+    schema = file_format.schema
+    pairs = zip(schema.names, schema.types, strict=True)
+    return {name for name, kind in pairs if kind == Types.STRING()}
+
+
+def _split(column: Column, separator: str) -> Column:
+    return sf.split(column, f"\\Q{separator}\\E") if separator else sf.array(column)
+
+
+def ensure_path_exists(spark: SparkSession, path: str) -> None:
+    """Looks for the path, or for one file that fits its wildcards, before the query is built.
+
+    Raises:
+        ConnectorError: there is none, or its file system cannot be reached.
+    """
+    if not _has_wildcards(path) and "://" not in path:
+        if not Path(path.removeprefix("file:")).exists():
+            raise _missing(path)
+        return
+    try:
+        found = _look_with_hadoop(spark, path)
+    except Exception as error:
+        raise ConnectorError(
+            f"cannot look for {path!r}: {_first_line(error)}",
+            fix="check the URI; its file system's jar and credentials must be on the session",
+        ) from error
+    if not found:
+        raise _missing(path)
+
+
+def _has_wildcards(path: str) -> bool:
+    return any(char in path for char in "*?[{")
+
+
+def _look_with_hadoop(spark: SparkSession, path: str) -> bool:
+    jvm = spark._jvm
+    assert jvm is not None
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
+    files = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    if not _has_wildcards(path):
+        return bool(files.exists(hadoop_path))
+    statuses = files.globStatus(hadoop_path)
+    return statuses is not None and len(statuses) > 0
+
+
+def _missing(path: str) -> ConnectorError:
+    near = Path(path)
+    while not near.exists() and near != near.parent:
+        near = near.parent
+    hint = "" if "://" in path else f"; {str(near)!r} exists"
+    return ConnectorError(
+        f"there is nothing to read at {path!r}{hint}",
+        fix="correct the path; for a directory that is filled later, create it first",
+    )
+
+
+def explain_read_failure(error: BaseException) -> HeadraceError | None:
+    """Our error for a failure of Spark's file readers; None if it is about something else."""
+    text = str(error)
+    file = re.search(r"(?:file|reading) (\S+?)\.?(?:\s|$)", _after(text, "FAILED_READ_FILE"))
+    where = f"file {file.group(1)}" if file else None
+    if "MALFORMED_RECORD_IN_PARSING" in text or "MALFORMED_CSV_RECORD" in text:
+        record = re.search(r"Malformed records? [^:]*: *(.*?)(?:\. ?\n|\.\n|\n|$)", text)
+        shown = f": {record.group(1).strip():.200}" if record else ""
+        return TypeMismatchError(
+            f"a line of a file does not fit the declared type{shown}",
+            where=where,
+            fix="correct the file, or pass malformed=MalformedRecords.DROP or KEEP to the format",
+        )
+    if "FAILED_READ_FILE" in text or "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text:
+        return ConnectorError(
+            f"a file could not be read: {_first_line(error)}",
+            where=where,
+            fix="bring the file back, or declare the type its columns have",
+        )
+    return None
+
+
+def _after(text: str, marker: str) -> str:
+    _, _, rest = text.partition(marker)
+    return rest[:2000]
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), repr(error))[:300]
