@@ -69,7 +69,10 @@ class MergeParquet:
             head = pq.ParquetFile(first)
             schema = head.schema_arrow
             codec = _compression(head)
-        with storage.open_output(target) as out, pq.ParquetWriter(out, schema, codec) as writer:
+        with (
+            storage.open_output(target) as out,
+            pq.ParquetWriter(out, schema, compression=codec) as writer,
+        ):
             held: list[pa.RecordBatch] = []
             held_bytes = 0
             for source in sources:

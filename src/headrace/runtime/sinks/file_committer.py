@@ -125,6 +125,7 @@ class FileCommitter(Committer):
 
     def _merge(self, merge: Merge) -> None:
         storage = self._storage
+        draft = self._layout.merging(merge.target.rpartition("/")[2])
         unpublished = all(storage.exists(path) for path in merge.sources)
         if unpublished and not storage.exists(merge.target):
             if self._merge_files is None:
@@ -134,11 +135,13 @@ class FileCommitter(Committer):
                     where=str(storage),
                     fix="call enable_compact with the compactor of the earlier run",
                 )
-            draft = self._layout.merging(merge.target.rpartition("/")[2])
-            self._merge_files(storage, list(merge.sources), draft)
+            with storage.explained("merge files into", merge.target):
+                self._merge_files(storage, list(merge.sources), draft)
             storage.seal(draft)
             storage.move(draft, merge.target)
             storage.sync_folders([merge.target])
+        else:
+            storage.delete(draft)  # a store that moves by copying may have left it
         # Only now: a missing source is the sign that the target has been published.
         for path in merge.sources:
             storage.delete(path)
@@ -155,7 +158,11 @@ class FileCommitter(Committer):
         return known
 
     def _read_folder(self) -> _Known:
-        listed = (order_of_manifest(file.name) for file in self._storage.list(self._layout.folder))
+        files = self._storage.list(self._layout.folder)
+        for file in files:
+            if file.name.endswith(".tmp"):
+                self._storage.delete(f"{self._layout.folder}/{file.name}")
+        listed = (order_of_manifest(file.name) for file in files)
         orders = sorted(order for order in listed if order is not None)
         if not orders:
             return _Known([], None)

@@ -75,7 +75,7 @@ class Storage:
             raise ConnectorError(
                 f"cannot open {target!r}: {_first_line(error)}",
                 where=f"file system of scheme {scheme!r}",
-                fix=f"use a local path or a URI of one of: {_KNOWN}; check host and bucket name, and "
+                fix=f"use a local path or a URI of one of: {_KNOWN}; check host and bucket, and "
                 "that the credentials are visible to driver and workers",
             ) from error
         return cls(filesystem, root, shown_as=target)
