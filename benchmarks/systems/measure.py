@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+SMALLEST_BATCH = 1_000
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -99,35 +100,27 @@ def read_events(spark: SparkSession, data: Path) -> DataFrame:
     return reader.parquet(str(data / "parquet"))
 
 
-def run_to_noop(frame: DataFrame, scratch: Path) -> StreamingQuery:
+def run_to_noop(frame: DataFrame, scratch: Path) -> None:
     """Runs a stream to its end; the noop sink computes every row and drops it in the JVM."""
-    return (
+    query = (
         frame.writeStream.format("noop")
         .outputMode("append")
         .option("checkpointLocation", str(scratch / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
+    query.awaitTermination()
 
 
-def measure_query(
-    options: argparse.Namespace,
-    spark: SparkSession,
-    start: Callable[[], StreamingQuery | None],
-    **names: str,
-) -> None:
-    """Runs a Spark query and reports its steady state from Spark's own progress.
-
-    `start` returns the query, or runs it to its end itself; then the query is caught while it runs.
-    """
-    watch, memory = QueryCatcher(spark), WorkerMemory()
+def measure_query(options: argparse.Namespace, run: Callable[[], object], *, system: str) -> None:
+    """Runs one Spark query to its end and reports its steady state from Spark's own progress."""
+    memory = WorkerMemory()
     began = time.perf_counter()
-    with watch, memory:
-        query = start()
-        if query is not None:
-            query.awaitTermination()
+    with QueryCatcher() as queries, memory:
+        run()
     seconds = time.perf_counter() - began
-    progress = [p for p in (query or watch.query()).recentProgress if p["numInputRows"] > 0]
+    # Batches of a few rows carry headrace's own commands, not events.
+    progress = [p for p in queries[0].recentProgress if p["numInputRows"] >= SMALLEST_BATCH]
     done, steady_events, steady_ms = 0, 0, 0
     for batch in progress:
         if done >= options.warmup_events:
@@ -137,7 +130,7 @@ def measure_query(
     if done < options.events:
         raise SystemExit(f"only {done} of {options.events} events were processed")
     report(
-        **names,
+        system=system,
         job=options.job,
         events=done,
         seconds=round(seconds, 3),
@@ -148,31 +141,23 @@ def measure_query(
 
 
 class QueryCatcher:
-    """Keeps hold of the query that something else starts, to read its progress afterwards."""
+    """Keeps hold of the query that somebody starts, in whatever session, to read its progress."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-        self._seen: StreamingQuery | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+    def __enter__(self) -> list[StreamingQuery]:
+        from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    def __enter__(self) -> QueryCatcher:
-        self._thread.start()
-        return self
+        self._writer, self._start = DataStreamWriter, DataStreamWriter.start
+        caught: list[StreamingQuery] = []
+
+        def start(writer: DataStreamWriter, *args: Any, **options: Any) -> StreamingQuery:
+            caught.append(self._start(writer, *args, **options))
+            return caught[-1]
+
+        DataStreamWriter.start = start  # type: ignore[method-assign]
+        return caught
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def query(self) -> StreamingQuery:
-        if self._seen is None:
-            raise SystemExit("no streaming query was seen while the job ran")
-        return self._seen
-
-    def _look(self) -> None:
-        while self._seen is None and not self._stop.wait(0.05):
-            active = self._spark.streams.active
-            self._seen = active[0] if active else None
+        self._writer.start = self._start
 
 
 # --------------------------------------------------------------------------------------- memory

@@ -18,9 +18,7 @@ def main() -> None:
     out = events.filter(F.col("value") > 0.5).select(
         (F.col("key") % 100).alias("key"), (F.col("value") * 2).alias("value")
     )
-    measure_query(
-        options, spark, lambda: run_to_noop(out, options.scratch), system="pyspark_native"
-    )
+    measure_query(options, lambda: run_to_noop(out, options.scratch), system="pyspark_native")
     spark.stop()
 
 

@@ -66,7 +66,7 @@ def main() -> None:
     processor, schema = JOBS[options.job]
     events = read_events(spark, options.data)
     out = events.groupBy("key").transformWithState(processor(), schema, "Append", "None")
-    measure_query(options, spark, lambda: run_to_noop(out, options.scratch), system="pyspark_tws")
+    measure_query(options, lambda: run_to_noop(out, options.scratch), system="pyspark_tws")
     spark.stop()
 
 

@@ -1,0 +1,33 @@
+"""Filter and projection given as expressions: headrace should leave them to Catalyst entirely."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+from headrace_keyed import events_of
+from measure import arguments, measure_query, run_to_noop, spark_session
+
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.expressions import col
+
+
+def main() -> None:
+    options = arguments()
+    spark = spark_session(options.scratch)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    out = (
+        events_of(env, options.data)
+        .filter(col("value") > 0.5)
+        .select((col("key") % 100).alias("key"), (col("value") * 2).alias("value"))
+    )
+    frame = out.to_dataframe()
+    measure_query(options, lambda: run_to_noop(frame, options.scratch), system="headrace_native")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
