@@ -1,0 +1,1 @@
+"""The programs, one module a theme; catalogue.load() imports them all."""
