@@ -15,8 +15,13 @@ import pyspark.sql.functions as sf
 import pyspark.sql.types as st
 
 from headrace.common.typeinfo import Types
-from headrace.datastream.connectors.file_source import FileSource, _TextLineFormat
-from headrace.datastream.formats.csv_reader import CsvReaderFormat
+from headrace.datastream.connectors.file_source import (
+    FileSource,
+    MalformedRecords,
+    _TextLineFormat,
+)
+from headrace.datastream.formats.csv_reader import CORRUPT_FIELD, CsvReaderFormat
+from headrace.datastream.formats.json_reader import JsonReaderFormat
 from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
 from headrace.spark.types import spark_schema_of
 
@@ -28,6 +33,9 @@ __all__ = ["ensure_path_exists", "explain_read_failure", "open_file_source", "wh
 # Spark's default of 7 days silently ignores a file that arrives with an old date, for example one
 # copied with its times. Flink remembers every file, too.
 _REMEMBER_FILES = "36500d"
+
+# Around the line in the message of Spark's error.
+_BAD_LINE, _END = "headrace: bad line in ", " :end of bad line "
 
 
 def open_file_source(
@@ -69,19 +77,45 @@ def _open_path(
     if max_files is not None:
         options.setdefault("maxFilesPerTrigger", str(max_files))
     reader = spark.readStream.format(source.file_format.reader_name()).options(**options)
-    return _shape(source, reader.schema(_file_schema(source)).load(path))
+    frame = reader.schema(_file_schema(source)).load(path)
+    if _fails_on_bad_lines(source):
+        frame = _fail_on_bad_lines(frame)
+    return _shape(source, frame)
 
 
 def _file_schema(source: FileSource) -> st.StructType:
     """The columns as the file has them: an array in a CSV file is a text."""
     schema = spark_schema_of(source.produced_type())
     arrays = _array_columns(source)
+    if _fails_on_bad_lines(source):
+        schema = st.StructType([*schema.fields, st.StructField(CORRUPT_FIELD, st.StringType())])
     return st.StructType(
         [
             st.StructField(field.name, st.StringType() if field.name in arrays else field.dataType)
             for field in schema
         ]
     )
+
+
+def _fails_on_bad_lines(source: FileSource) -> bool:
+    file_format = source.file_format
+    return (
+        isinstance(file_format, CsvReaderFormat | JsonReaderFormat)
+        and file_format.malformed is MalformedRecords.FAIL
+    )
+
+
+def _fail_on_bad_lines(frame: DataFrame) -> DataFrame:
+    """Lets good lines pass; the first bad one becomes an error that names it and its file."""
+    bad, first = frame[CORRUPT_FIELD], frame[f"`{frame.columns[0]}`"]
+    # Spark refuses a query that needs no column but the bad line, as a count() would: hence first.
+    message = sf.concat(
+        sf.lit(_BAD_LINE), sf.input_file_name(), sf.lit(": "), bad, sf.lit(_END), first.isNull()
+    )
+    is_good = sf.when(bad.isNull(), sf.lit(True)).otherwise(  # noqa: FBT003
+        sf.raise_error(message).cast("boolean")
+    )
+    return frame.filter(is_good).drop(CORRUPT_FIELD)
 
 
 def _array_columns(source: FileSource) -> dict[str, str]:
@@ -172,28 +206,21 @@ def _missing(path: str) -> ConnectorError:
 def explain_read_failure(error: BaseException) -> HeadraceError | None:
     """Our error for a failure of Spark's file readers; None if it is about something else."""
     text = str(error)
-    file = re.search(r"(?:file|reading) (\S+?)\.?(?:\s|$)", _after(text, "FAILED_READ_FILE"))
-    where = f"file {file.group(1)}" if file else None
-    if "MALFORMED_RECORD_IN_PARSING" in text or "MALFORMED_CSV_RECORD" in text:
-        record = re.search(r"Malformed records? [^:]*: *(.*?)(?:\. ?\n|\.\n|\n|$)", text)
-        shown = f": {record.group(1).strip():.200}" if record else ""
+    bad = re.search(rf"{_BAD_LINE}(\S+): (.*?){_END}", text, re.DOTALL)
+    if bad:
         return TypeMismatchError(
-            f"a line of a file does not fit the declared type{shown}",
-            where=where,
+            f"a line does not fit the declared type: {bad.group(2)!r:.300}",
+            where=f"file {bad.group(1)}",
             fix="correct the file, or pass malformed=MalformedRecords.DROP or KEEP to the format",
         )
     if "FAILED_READ_FILE" in text or "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text:
+        file = re.search(r"reading file:? *(\S+?)[.,]?\s", text)
         return ConnectorError(
             f"a file could not be read: {_first_line(error)}",
-            where=where,
+            where=f"file {file.group(1)}" if file else None,
             fix="bring the file back, or declare the type its columns have",
         )
     return None
-
-
-def _after(text: str, marker: str) -> str:
-    _, _, rest = text.partition(marker)
-    return rest[:2000]
 
 
 def _first_line(error: BaseException) -> str:

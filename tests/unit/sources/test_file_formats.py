@@ -69,7 +69,7 @@ def test_a_schema_collects_columns_and_syntax() -> None:
     assert options["escape"] == '"'
     assert options["enforceSchema"] == "false"
     assert options["nullValue"] == "-"
-    assert options["mode"] == "FAILFAST"
+    assert options["mode"] == "PERMISSIVE"
     assert builder.clear_columns().build().size() == 0
 
 

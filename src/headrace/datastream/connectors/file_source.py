@@ -42,9 +42,9 @@ class MalformedRecords(Enum):
             text of the line in an added last field ``_corrupt_record`` (None for good lines).
     """
 
-    FAIL = "FAILFAST"
-    DROP = "DROPMALFORMED"
-    KEEP = "PERMISSIVE"
+    FAIL = "fail"
+    DROP = "drop"
+    KEEP = "keep"
 
 
 class FileFormat(ABC):

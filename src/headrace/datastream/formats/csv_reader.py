@@ -273,7 +273,10 @@ def with_corrupt_field(row: RowTypeInfo, malformed: MalformedRecords) -> RowType
 
 def malformed_options(malformed: MalformedRecords) -> dict[str, str]:
     """The choice in Spark's words."""
-    return {"mode": malformed.value, "columnNameOfCorruptRecord": CORRUPT_FIELD}
+    # Not FAILFAST: its error names neither the line nor, always, the file. spark/file_reader.py
+    # has the text of bad lines kept and fails on the first of them itself.
+    mode = "DROPMALFORMED" if malformed is MalformedRecords.DROP else "PERMISSIVE"
+    return {"mode": mode, "columnNameOfCorruptRecord": CORRUPT_FIELD}
 
 
 def as_type_info(kind: Any) -> TypeInformation:
