@@ -7,10 +7,9 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -28,6 +27,9 @@ from headrace.runtime.sinks.manifest import CommitPlanner, CompactionRules, Layo
 from headrace.runtime.sinks.storage import Storage
 from headrace.runtime.sinks.writer_factories import JsonLines, ParquetWriters
 from unit.sinks.crashing_fs import CrashingHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LAYOUT = Layout("job", "sink")
 SUBTASKS = 2

@@ -138,6 +138,7 @@ class CsvDialect:
         line_end: after each record.
         null_text: stands for None.
         array_separator: between the elements of a list inside a field.
+        array_separators: the same for single columns, as pairs of name and separator.
         header: whether the file begins with the column names.
     """
 
@@ -147,6 +148,7 @@ class CsvDialect:
     line_end: str = "\n"
     null_text: str = ""
     array_separator: str = ";"
+    array_separators: tuple[tuple[str, str], ...] = ()
     header: bool = False
 
 
@@ -161,6 +163,7 @@ class CsvLines:
     ) -> None:
         self._dialect = dialect
         self._to_fields = to_fields
+        self._separators = dict(dialect.array_separators)
         self._buffer = io.StringIO()
         self._writer = csv.writer(
             self._buffer,
@@ -207,15 +210,16 @@ class CsvLines:
                 where="file sink",
                 fix="give all records the same fields, or declare the stream's type",
             )
-        return [self._cell(fields.get(name)) for name in self.names]
+        return [self._cell(name, fields.get(name)) for name in self.names]
 
-    def _cell(self, value: Any) -> str:
+    def _cell(self, name: str, value: Any) -> str:
         if value is None:
             return self._dialect.null_text
         if isinstance(value, str):
             return value
         if isinstance(value, list):
-            return self._dialect.array_separator.join(map(self._cell, value))
+            separator = self._separators.get(name, self._dialect.array_separator)
+            return separator.join(self._cell(name, item) for item in value)
         if isinstance(value, bytes):
             return base64.b64encode(value).decode()
         if isinstance(value, dict):

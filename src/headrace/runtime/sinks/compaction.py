@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import ConnectorError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from headrace.runtime.sinks.storage import Storage
 
 _COPY_BYTES = 1 << 20
+_HEADER_BYTES = 1 << 16
 
 
 class MergeFiles(Protocol):
@@ -33,11 +35,12 @@ class ConcatenateFiles:
 
     Attributes:
         delimiter: put between two files.
-        skip_header: leave out the first line of every file but the first (CSV with a header).
+        header_end: leave out all up to and with this text in every file but the first; for CSV
+            with a header line.
     """
 
     delimiter: bytes = b""
-    skip_header: bool = False
+    header_end: bytes | None = None
 
     def __call__(self, storage: Storage, sources: list[str], target: str) -> None:
         """See `MergeFiles`."""
@@ -46,9 +49,19 @@ class ConcatenateFiles:
                 with storage.open_input(source) as content:
                     if number:
                         out.write(self.delimiter)
-                        if self.skip_header:
-                            content.readline()
+                        out.write(self._after_header(content))
                     shutil.copyfileobj(content, out, _COPY_BYTES)
+
+    def _after_header(self, content: IO[bytes]) -> bytes:
+        if self.header_end is None:
+            return b""
+        head = b""
+        while self.header_end not in head:
+            piece = content.read(_HEADER_BYTES)
+            if not piece:
+                return b""
+            head += piece
+        return head.partition(self.header_end)[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +76,6 @@ class MergeParquet:
 
     def __call__(self, storage: Storage, sources: list[str], target: str) -> None:
         """See `MergeFiles`."""
-        import pyarrow as pa
-
         with storage.open_input(sources[0]) as first:
             head = pq.ParquetFile(first)
             schema = head.schema_arrow

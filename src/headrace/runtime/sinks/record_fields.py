@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from headrace.common.types import Row
+from headrace.common.types import Row, RowKind
 from headrace.errors import TypeMismatchError
 from headrace.runtime.codec import Codec, DoesNotFit, codec_for
 
@@ -128,7 +128,9 @@ def fields_with(names: list[str] | None) -> Callable[[Any], dict[str, Any]]:
 
     def with_declared_names(value: Any) -> dict[str, Any]:
         if not isinstance(value, Row | tuple) or getattr(value, "_fields", None):
-            return named_fields(value)
+            fields = named_fields(value)
+            same = fields.keys() == set(names)
+            return {name: fields[name] for name in names} if same else fields
         if len(value) != len(names):
             raise _misfit(
                 f"the record {_preview(value)} has {len(value)} fields, but the columns are "
@@ -137,6 +139,22 @@ def fields_with(names: list[str] | None) -> Callable[[Any], dict[str, Any]]:
         return {name: plain(item) for name, item in zip(names, value, strict=True)}
 
     return with_declared_names
+
+
+def only_inserts(to_fields: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
+    """Refuses rows that take something back: a file has no place for their kind."""
+
+    def checked(value: Any) -> dict[str, Any]:
+        if isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT:
+            raise TypeMismatchError(
+                f"the row {_preview(value)} is of kind {value.get_row_kind()}, but a file can only "
+                "hold inserts",
+                where="file sink",
+                fix="filter or map the changelog first, for example to a dict with its kind",
+            )
+        return to_fields(value)
+
+    return checked
 
 
 def declared_names(type_info: TypeInformation | None) -> list[str] | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
+from headrace.common.serialization import BulkWriterFactory, Encoder
 from headrace.common.typeinfo import PickledBytesTypeInfo
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 from headrace.runtime.sinks.bulk_writers import (
@@ -24,7 +25,7 @@ from headrace.runtime.sinks.bulk_writers import (
     json_line,
 )
 from headrace.runtime.sinks.compaction import ConcatenateFiles, MergeFiles, MergeParquet
-from headrace.runtime.sinks.record_fields import declared_names, fields_with, to_arrow
+from headrace.runtime.sinks.record_fields import declared_names, fields_with, only_inserts, to_arrow
 from headrace.runtime.sinks.text_form import java_text
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def is_typed(type_info: TypeInformation | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetWriters:
+class ParquetWriters(BulkWriterFactory):
     """Parquet files.
 
     Attributes:
@@ -64,7 +65,7 @@ class ParquetWriters:
 
 
 @dataclass(frozen=True, slots=True)
-class CsvWriters:
+class CsvWriters(BulkWriterFactory):
     """CSV files.
 
     Attributes:
@@ -85,28 +86,29 @@ class CsvWriters:
 
     def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
         names = list(self.names) if self.names is not None else declared_names(type_info)
-        lines = CsvLines(self.dialect, names, fields_with(names))
+        lines = CsvLines(self.dialect, names, only_inserts(fields_with(names)))
         return CsvWriter(out, lines, header=self.dialect.header)
 
     def merge_files(self) -> MergeFiles:
-        return ConcatenateFiles(skip_header=self.dialect.header)
+        header_end = self.dialect.line_end.encode() if self.dialect.header else None
+        return ConcatenateFiles(header_end=header_end)
 
 
 @dataclass(frozen=True, slots=True)
-class JsonLines:
+class JsonLines(BulkWriterFactory):
     """One JSON object, or value, a line."""
 
     concatenable = True
 
     def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
-        return LinesWriter(out, json_line(fields_with(declared_names(type_info))))
+        return LinesWriter(out, json_line(only_inserts(fields_with(declared_names(type_info)))))
 
     def merge_files(self) -> MergeFiles:
         return ConcatenateFiles()
 
 
 @dataclass(frozen=True, slots=True)
-class TextLines:
+class TextLines(BulkWriterFactory):
     """One record a line, in the notation that Flink's simple string encoder has.
 
     Attributes:
@@ -126,7 +128,7 @@ class TextLines:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedRows:
+class EncodedRows(BulkWriterFactory):
     """Whatever an encoder of the user makes of a record.
 
     Attributes:
@@ -139,12 +141,13 @@ class EncodedRows:
     @staticmethod
     def of(encoder: Any) -> EncodedRows | TextLines:
         """The factory for an encoder object or function."""
-        charset = getattr(encoder, "charset_name", None)
-        if isinstance(charset, str):
-            return TextLines(charset)
-        encode = getattr(encoder, "encode", encoder)
-        # A text has a method of that name too.
-        if not callable(encode) or isinstance(encoder, str | type):
+        if isinstance(encoder, Encoder) and encoder.function is str:
+            # The simple string encoder: only here is it known whether the stream has a type.
+            return TextLines(encoder.charset)
+        # Texts and classes may have a method of that name, too.
+        named = not isinstance(encoder, str | type) and hasattr(encoder, "encode")
+        encode = encoder.encode if named else encoder
+        if not callable(encode):
             raise InvalidArgumentError(
                 f"{encoder!r} ({type(encoder).__name__}) is no encoder",
                 where="FileSink.for_row_format",

@@ -1,0 +1,90 @@
+"""Records on their way to the driver, for sinks whose effect happens there.
+
+In: records of a writer.  Out: `RecordChunk`s, and from them the records in order.
+Used by collect.py and function.py.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import cloudpickle
+
+from headrace.datastream.connectors.sink import SinkWriter, WriterContext
+from headrace.errors import TypeMismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK_RECORDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChunk:
+    """Some records of one subtask.
+
+    Attributes:
+        subtask: who wrote them.
+        number: position of the chunk among the subtask's chunks.
+        payload: values and timestamps, pickled.
+    """
+
+    subtask: int
+    number: int
+    payload: bytes
+
+
+class TimedRecord(NamedTuple):
+    """A record, with its event time if it has one."""
+
+    value: Any
+    timestamp: int | None
+
+
+class ShippingWriter(SinkWriter):
+    """Packs records for the driver; as their bytes, so that a list may change after ``write``."""
+
+    def __init__(self, context: WriterContext) -> None:
+        self._subtask = context.subtask_index
+        self._chunks: list[RecordChunk] = []
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        for start in range(0, len(values), CHUNK_RECORDS):
+            end = start + CHUNK_RECORDS
+            times = None if timestamps is None else timestamps[start:end]
+            payload = _pack((values[start:end], times))
+            self._chunks.append(RecordChunk(self._subtask, len(self._chunks), payload))
+
+    def prepare_commit(self) -> list[Any]:
+        return self._chunks
+
+    def abort(self) -> None:
+        self._chunks = []
+
+
+def records_in_order(chunks: list[RecordChunk]) -> Iterator[TimedRecord]:
+    """The records, subtask by subtask, each in the order of writing; unpacked as they are asked."""
+    for chunk in sorted(chunks, key=lambda c: (c.subtask, c.number)):
+        values, timestamps = pickle.loads(chunk.payload)
+        if timestamps is None:
+            yield from (TimedRecord(value, None) for value in values)
+        else:
+            yield from map(TimedRecord, values, timestamps)
+
+
+def _pack(content: Any) -> bytes:
+    try:
+        return pickle.dumps(content, 5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # A class of the user's main program has no home in a worker: cloudpickle sends it along,
+        # and the driver finds its own class again.
+        try:
+            return cloudpickle.dumps(content, 5)  # type: ignore[no-any-return]
+        except Exception as error:
+            raise TypeMismatchError(
+                f"records cannot be sent to the driver: {error}",
+                where="sink",
+                fix="map the records to plain values (numbers, text, dicts, rows) before this sink",
+            ) from error
