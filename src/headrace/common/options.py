@@ -1,0 +1,441 @@
+"""The table of all options that headrace knows.
+
+In: nothing.  Out: ``OPTIONS`` by key, ``describe_options()`` for docs/reference.  Keys are Flink's
+where Flink has the option; ``source.*`` and ``headrace.*`` are ours.  Any ``spark.*`` key goes to
+Spark as it is.  Next: common/configuration.py
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from headrace.common.config_options import ConfigOption, as_text
+
+__all__ = ["IGNORED_PREFIXES", "OPTIONS", "describe_options", "find_option", "nearest_keys"]
+
+_ALL: tuple[ConfigOption[Any], ...] = (
+    # --- parallelism and program
+    ConfigOption(
+        "parallelism.default",
+        "int",
+        None,
+        "Subtasks of every step that does not say otherwise; the machine's cores, at most 8, if "
+        "not set.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "pipeline.max-parallelism",
+        "int",
+        None,
+        "Number of key groups: fixed for the life of a job's state. -1 for not set.",
+        minimum=-1,
+    ),
+    ConfigOption("pipeline.name", "string", None, "The job's name; wins over execute(name)."),
+    ConfigOption(
+        "pipeline.auto-watermark-interval",
+        "duration",
+        "200 ms",
+        "How often watermark generators are asked; 0 for never.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "pipeline.global-job-parameters",
+        "map",
+        None,
+        "What RuntimeContext.get_job_parameter finds, as key1:value1,key2:value2.",
+    ),
+    ConfigOption(
+        "pipeline.operator-chaining.enabled",
+        "boolean",
+        default=True,
+        doc="Whether plans show chains.",
+    ),
+    ConfigOption(
+        "pipeline.object-reuse",
+        "boolean",
+        default=False,
+        doc="Accepted: Python hands objects on as they are.",
+    ),
+    ConfigOption(
+        "pipeline.auto-generate-uids",
+        "boolean",
+        default=True,
+        doc="Whether steps without uid() get one; if false, such steps are an error.",
+    ),
+    ConfigOption(
+        "pipeline.generic-types", "boolean", default=True, doc="Whether records may be pickled."
+    ),
+    ConfigOption(
+        "pipeline.watermark-alignment.buffer-size",
+        "int",
+        3,
+        "How many watermarks alignment looks back on; 0 for none.",
+        minimum=0,
+    ),
+    ConfigOption("pipeline.jars", "string", None, "Jars for Spark, separated by semicolons."),
+    ConfigOption("pipeline.classpaths", "string", None, "Like pipeline.jars."),
+    # --- execution
+    ConfigOption(
+        "execution.runtime-mode",
+        "enum",
+        "STREAMING",
+        "STREAMING, BATCH or AUTOMATIC; bounded jobs end by themselves in every mode.",
+        choices=("STREAMING", "BATCH", "AUTOMATIC"),
+    ),
+    ConfigOption(
+        "execution.buffer-timeout", "duration", "100 ms", "Accepted: a micro-batch is one flush."
+    ),
+    ConfigOption(
+        "execution.attached",
+        "boolean",
+        default=True,
+        doc="Whether `headrace run` waits for the job's end.",
+    ),
+    ConfigOption(
+        "execution.state-recovery.path",
+        "string",
+        None,
+        "Savepoint or retained checkpoint to start from.",
+    ),
+    ConfigOption(
+        "execution.state-recovery.ignore-unclaimed-state",
+        "boolean",
+        default=False,
+        doc="Start even if the savepoint has state that no step claims.",
+    ),
+    # --- sources
+    ConfigOption(
+        "source.max-records-per-batch",
+        "int",
+        None,
+        "How many records one source adds to one micro-batch at most.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "source.max-files-per-batch",
+        "int",
+        None,
+        "How many files one source adds to one micro-batch at most.",
+        minimum=1,
+    ),
+    # --- checkpoints
+    ConfigOption(
+        "execution.checkpointing.interval",
+        "duration",
+        None,
+        "Time between micro-batches, each of which is a checkpoint; as fast as possible if not "
+        "set.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "execution.checkpointing.mode",
+        "enum",
+        "EXACTLY_ONCE",
+        "EXACTLY_ONCE or AT_LEAST_ONCE; state is always exactly once.",
+        choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+    ),
+    ConfigOption(
+        "execution.checkpointing.dir", "string", None, "Where checkpoints go; temporary if not set."
+    ),
+    ConfigOption(
+        "execution.checkpointing.savepoint-dir", "string", None, "Where savepoints go by default."
+    ),
+    ConfigOption(
+        "execution.checkpointing.timeout",
+        "duration",
+        "10 min",
+        "How long a savepoint may take.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "execution.checkpointing.min-pause",
+        "duration",
+        "0 ms",
+        "Accepted: micro-batches follow each other without overlap.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "execution.checkpointing.max-concurrent-checkpoints",
+        "int",
+        1,
+        "Accepted: there is one micro-batch at a time.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "execution.checkpointing.tolerable-failed-checkpoints",
+        "int",
+        0,
+        "Accepted: a failed micro-batch is a failure of the job, which then restarts.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "execution.checkpointing.externalized-checkpoint-retention",
+        "enum",
+        "NO_EXTERNALIZED_CHECKPOINTS",
+        "What happens to the checkpoint when a job is cancelled.",
+        choices=(
+            "DELETE_ON_CANCELLATION",
+            "RETAIN_ON_CANCELLATION",
+            "NO_EXTERNALIZED_CHECKPOINTS",
+        ),
+    ),
+    ConfigOption(
+        "execution.checkpointing.num-retained",
+        "int",
+        None,
+        "How many past micro-batches a checkpoint keeps; Spark's default if not set.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "execution.checkpointing.unaligned.enabled",
+        "boolean",
+        default=False,
+        doc="Accepted: micro-batches need no alignment.",
+    ),
+    ConfigOption(
+        "execution.checkpointing.unaligned.forced",
+        "boolean",
+        default=False,
+        doc="Accepted: micro-batches need no alignment.",
+    ),
+    ConfigOption(
+        "execution.checkpointing.aligned-checkpoint-timeout",
+        "duration",
+        "0 ms",
+        "Accepted: micro-batches need no alignment.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "execution.checkpointing.incremental",
+        "boolean",
+        default=False,
+        doc="Accepted: the state store always writes changes only.",
+    ),
+    ConfigOption(
+        "execution.checkpointing.storage",
+        "string",
+        None,
+        "Accepted: see execution.checkpointing.dir.",
+    ),
+    ConfigOption(
+        "execution.checkpointing.checkpoints-after-tasks-finish",
+        "boolean",
+        default=True,
+        doc="Accepted: finished sources do not stop micro-batches.",
+    ),
+    ConfigOption(
+        "execution.checkpointing.snapshot-compression",
+        "boolean",
+        default=False,
+        doc="Accepted: savepoints are compressed Parquet.",
+    ),
+    # --- state
+    ConfigOption(
+        "state.backend.type",
+        "enum",
+        "rocksdb",
+        "Spark's state store: rocksdb, or hashmap to keep state in memory.",
+        choices=("rocksdb", "hashmap"),
+    ),
+    ConfigOption(
+        "state.changelog.enabled",
+        "boolean",
+        default=False,
+        doc="Accepted: the state store writes changelogs.",
+    ),
+    # --- failures
+    ConfigOption(
+        "restart-strategy.type",
+        "enum",
+        None,
+        "none, fixed-delay, failure-rate or exponential-delay. If not set: exponential-delay with "
+        "checkpointing, else none.",
+        choices=("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay"),
+    ),
+    ConfigOption(
+        "restart-strategy.fixed-delay.attempts", "int", 1, "How often to try again.", minimum=0
+    ),
+    ConfigOption(
+        "restart-strategy.fixed-delay.delay", "duration", "1 s", "Pause before that.", minimum=0
+    ),
+    ConfigOption(
+        "restart-strategy.failure-rate.max-failures-per-interval",
+        "int",
+        1,
+        "How many failures are too many.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "restart-strategy.failure-rate.failure-rate-interval",
+        "duration",
+        "1 min",
+        "The time in which failures are counted.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "restart-strategy.failure-rate.delay",
+        "duration",
+        "1 s",
+        "Pause before a new attempt.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "restart-strategy.exponential-delay.initial-backoff",
+        "duration",
+        "1 s",
+        "The first pause.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "restart-strategy.exponential-delay.max-backoff",
+        "duration",
+        "1 min",
+        "The longest pause.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "restart-strategy.exponential-delay.backoff-multiplier",
+        "float",
+        1.5,
+        "By what the pause grows.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "restart-strategy.exponential-delay.reset-backoff-threshold",
+        "duration",
+        "1 h",
+        "After this long without failure the pause is the first one again.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "restart-strategy.exponential-delay.jitter-factor",
+        "float",
+        0.1,
+        "How much chance changes the pause, from 0 to 1.",
+        minimum=0,
+    ),
+    ConfigOption(
+        "restart-strategy.exponential-delay.attempts-before-reset-backoff",
+        "int",
+        None,
+        "How often to try again; without end if not set.",
+        minimum=1,
+    ),
+    # --- Spark, REST, metrics
+    ConfigOption(
+        "spark.master",
+        "string",
+        "local[*]",
+        "Where Spark runs: local[*], spark://…, yarn, k8s://….",
+    ),
+    ConfigOption("rest.port", "int", 8081, "Port of the dashboard and REST API.", minimum=0),
+    ConfigOption(
+        "rest.address",
+        "string",
+        "127.0.0.1",
+        "Address that the dashboard listens on and clients ask.",
+    ),
+    ConfigOption(
+        "rest.bind-port", "string", None, "Port, or range such as 8081-8090, to listen on instead."
+    ),
+    ConfigOption(
+        "metrics.latency.interval",
+        "duration",
+        "0 ms",
+        "How often latency is measured; 0 for never.",
+    ),
+    ConfigOption(
+        "metrics.latency.granularity",
+        "enum",
+        "operator",
+        "How finely latency is told apart.",
+        choices=("single", "operator", "subtask"),
+    ),
+)
+
+OPTIONS: dict[str, ConfigOption[Any]] = {option.key: option for option in _ALL}
+
+# Spellings of Flink 1.x that programs still use.
+_OLD_KEYS = {
+    "state.backend": "state.backend.type",
+    "state.checkpoints.dir": "execution.checkpointing.dir",
+    "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
+    "state.checkpoints.num-retained": "execution.checkpointing.num-retained",
+    "state.backend.incremental": "execution.checkpointing.incremental",
+    "execution.savepoint.path": "execution.state-recovery.path",
+    "execution.savepoint.ignore-unclaimed-state": "execution.state-recovery.ignore-unclaimed-state",
+    "restart-strategy": "restart-strategy.type",
+    "execution.checkpointing.unaligned": "execution.checkpointing.unaligned.enabled",
+    "execution.checkpointing.tolerable-failed-checkpoints-number": (
+        "execution.checkpointing.tolerable-failed-checkpoints"
+    ),
+}
+
+# Flink's options that mean nothing here: taken without a word of complaint, so that programs move.
+IGNORED_PREFIXES: dict[str, str] = {
+    "python.": "Spark's Python workers are configured by spark.python.* and spark.pyspark.*",
+    "taskmanager.": "Spark's executors are configured by spark.executor.*",
+    "jobmanager.": "Spark's driver is configured by spark.driver.*",
+    "task.": "Spark cancels tasks",
+    "env.": "Spark's JVMs are configured by spark.driver.* and spark.executor.*",
+    "classloader.": "there are no Java user classes",
+    "state.backend.rocksdb.": "Spark's is configured by spark.sql.streaming.stateStore.*",
+    "state.backend.local-recovery": "Spark places tasks near their state",
+    "state.changelog.": "Spark's state store writes changelogs",
+    "pipeline.default-kryo-serializers": "there is no Kryo",
+    "pipeline.force-": "there is no Kryo and no Avro",
+    "pipeline.registered-": "there is no Kryo",
+    "pipeline.serialization-config": "types are declared in Python",
+    "pipeline.closure-cleaner-level": "functions are pickled by cloudpickle",
+    "pipeline.operator-chaining.": "chains need the same parallelism only",
+    "high-availability.": "the driver is restarted by Spark's cluster manager",
+    "kubernetes.": "Spark on Kubernetes is configured by spark.kubernetes.*",
+    "yarn.": "Spark on YARN is configured by spark.yarn.*",
+    "heartbeat.": "Spark's heartbeats are configured by spark.executor.heartbeatInterval",
+    "akka.": "there is no Akka",
+    "pekko.": "there is no Pekko",
+    "blob.": "Spark ships files",
+    "slot.": "Spark places tasks",
+    "slotmanager.": "Spark places tasks",
+    "cluster.": "Spark manages the cluster",
+    "jobstore.": "Spark's history server is configured by spark.history.*",
+    "security.": "Spark's security is configured by spark.*",
+    "fs.": "file systems are configured by spark.hadoop.*",
+    "io.": "Spark's local directories are configured by spark.local.dir",
+    "web.": "the dashboard is configured by rest.*",
+    "historyserver.": "Spark's history server is configured by spark.history.*",
+    "metrics.reporter": "metrics are configured by spark.metrics.*",
+    "metrics.scope.": "metrics are configured by spark.metrics.*",
+    "table.": "read by the table environment",
+    "sql-client.": "read by the SQL client",
+    "user.": "free for the user's own settings",
+}
+
+
+def find_option(key: str) -> ConfigOption[Any] | None:
+    """The option of a key, also under its name of Flink 1.x; None if it is not known."""
+    return OPTIONS.get(_OLD_KEYS.get(key, key))
+
+
+def ignored_because(key: str) -> str | None:
+    """Why an option of Flink means nothing here; None if it is not one of those."""
+    for prefix, reason in IGNORED_PREFIXES.items():
+        if key.startswith(prefix):
+            return reason
+    return None
+
+
+def nearest_keys(key: str, count: int = 1) -> list[str]:
+    """The known keys that look most like a mistyped one."""
+    return difflib.get_close_matches(key, [*OPTIONS, *_OLD_KEYS], n=count, cutoff=0.6)
+
+
+def describe_options() -> str:
+    """All options as a Markdown table, for docs/reference/options.md."""
+    lines = ["| Key | Type | Default | Meaning |", "| --- | --- | --- | --- |"]
+    for option in sorted(_ALL, key=lambda option: option.key):
+        default = "(none)" if option.default is None else f"`{as_text(option.default)}`"
+        kind = " / ".join(option.choices) if option.choices else option.type
+        lines.append(f"| `{option.key}` | {kind} | {default} | {option.doc} |")
+    return "\n".join(lines) + "\n"

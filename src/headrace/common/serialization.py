@@ -1,0 +1,154 @@
+"""Records to bytes and back, for connectors that move bytes: files, sockets, Kafka.
+
+In: a schema or encoder given to a connector.  Out: bytes, or records.  Next: datastream/formats/
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.typeinfo import TypeInformation, Types
+from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]
+
+
+class SerializationSchema(ABC):
+    """Turns a record into bytes."""
+
+    def open(self) -> None:  # noqa: B027
+        """Called once before the first record."""
+
+    @abstractmethod
+    def serialize(self, element: Any) -> bytes:
+        """The record as bytes."""
+
+
+class DeserializationSchema(ABC):
+    """Turns bytes into a record."""
+
+    def open(self) -> None:  # noqa: B027
+        """Called once before the first message."""
+
+    @abstractmethod
+    def deserialize(self, message: bytes) -> Any:
+        """The record; None to skip the message."""
+
+    def is_end_of_stream(self, next_element: Any) -> bool:
+        """Whether this record ends the stream."""
+        return False
+
+    @abstractmethod
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the records."""
+
+
+class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+    """Text."""
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self.charset = _known_charset(charset)
+
+    def serialize(self, element: Any) -> bytes:
+        """The text as bytes."""
+        return str(element).encode(self.charset)
+
+    def deserialize(self, message: bytes) -> str:
+        """The bytes as text."""
+        return bytes(message).decode(self.charset)
+
+    def get_produced_type(self) -> TypeInformation:
+        """Text."""
+        return Types.STRING()
+
+
+class ByteArraySchema(SerializationSchema, DeserializationSchema):
+    """Bytes as they are."""
+
+    def serialize(self, element: Any) -> bytes:
+        """The bytes."""
+        return bytes(element)
+
+    def deserialize(self, message: bytes) -> bytes:
+        """The bytes."""
+        return bytes(message)
+
+    def get_produced_type(self) -> TypeInformation:
+        """Bytes."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """One field of a row: bytes as they are, anything else as text."""
+
+    def __init__(self, field_index: int) -> None:
+        if field_index < 0:
+            raise InvalidArgumentError(f"a field's number starts at 0, it is not {field_index}")
+        self.field_index = field_index
+
+    def serialize(self, element: Any) -> bytes:
+        """The field as bytes; nothing for None."""
+        value = element[self.field_index]
+        if value is None:
+            return b""
+        return bytes(value) if isinstance(value, bytes | bytearray) else str(value).encode()
+
+
+class Encoder:
+    """Turns a record into the bytes of one line of a file.
+
+    Args:
+        function: record to text or bytes; a line feed is added.
+        charset: of the text.
+    """
+
+    def __init__(
+        self, function: Callable[[Any], str | bytes] = str, charset: str = "UTF-8"
+    ) -> None:
+        self.function = function
+        self.charset = _known_charset(charset)
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """Each record as ``str`` prints it, one to a line."""
+        return SimpleStringEncoder(charset_name)
+
+    def encode(self, element: Any) -> bytes:
+        """The record's line, with its line feed."""
+        content = self.function(element)
+        data = content if isinstance(content, bytes) else content.encode(self.charset)
+        return data + "\n".encode(self.charset)
+
+
+class SimpleStringEncoder(Encoder):
+    """Each record as ``str`` prints it. Sinks know it by its charset and write lines in bulk."""
+
+    def __init__(self, charset_name: str = "UTF-8") -> None:
+        super().__init__(str, charset_name)
+        self.charset_name = self.charset
+
+
+class BulkWriterFactory(ABC):  # noqa: B024  (formats add what their writer needs)
+    """Makes writers of a column format. The formats implement it, such as formats/parquet.py."""
+
+
+def _known_charset(charset: str) -> str:
+    try:
+        "".encode(charset)
+    except LookupError:
+        raise InvalidArgumentError(
+            f"unknown charset {charset!r}", fix="use a name such as 'UTF-8' or 'ISO-8859-1'"
+        ) from None
+    return charset
