@@ -196,6 +196,7 @@ class Recorder(SinkFunction):
         self.fail_at: int | None = None
 
     def open(self, runtime_context: Any) -> None:
+        runtime_context.get_metrics_group().counter("opened").inc()
         self.calls.append(("open", runtime_context.get_index_of_this_subtask()))
 
     def invoke(self, value: Any, context: Any) -> None:

@@ -151,7 +151,7 @@ def test_a_typed_record_that_does_not_fit_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [FileSink.parquet, FileSink.json, FileSink.csv])
 def test_a_changelog_is_refused(form: Callable[[str], FileSink], tmp_path: Path) -> None:
-    with pytest.raises(TypeMismatchError, match="kind|INSERT|insert"):
+    with pytest.raises(TypeMismatchError, match=r"kind|INSERT|insert"):
         write(form(str(tmp_path)), [Row.of_kind(RowKind.DELETE, "ann", 3)], PERSON)
 
 

@@ -175,17 +175,17 @@ def run_with_crashes(job: Job, crashes: list[tuple[int, bool]]) -> None:
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_a_crash_at_every_single_operation(name: str, before: bool, fast_path: Path) -> None:
     setup = SETUPS[name]
-    batches = [5, 0, 6]
+    batches = [3, 0, 4]
     probe = CrashingHandler(copy_moves=setup.copy_moves)
     Job(fast_path / "probe", setup, batches).run(probe)
-    assert probe.operations > 60
+    assert probe.operations > 40
     for crash_at in range(probe.operations):
         root = fast_path / str(crash_at)
         run_with_crashes(Job(root, setup, batches), [(crash_at, before)])
         shutil.rmtree(root)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from(sorted(SETUPS)),
     batches=st.lists(st.integers(0, 12), min_size=1, max_size=5),
@@ -222,6 +222,17 @@ def test_a_restart_does_not_bring_back_files_that_a_reader_took_away(
     job.done = 0
     job.run(CrashingHandler())
     assert list(visible_files(tmp_path)) == []
+
+
+def test_a_checkpoint_that_went_back_in_time_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = Job(tmp_path, Setup(), [4, 4, 4])
+    job.run(CrashingHandler())
+    job.done = 0
+    job.run(CrashingHandler())
+    assert job.visible() == job.expected()
+    assert "batch 0 is older than batch 2" in caplog.text
 
 
 def test_two_jobs_in_one_folder_keep_apart(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from headrace.common.typeinfo import TypeInformation
 
 __all__ = ["Committer", "CommitterContext", "Sink", "SinkWriter", "WriterContext"]
@@ -79,6 +81,18 @@ class SinkWriter(ABC):
             values: the records, in order.
             timestamps: event time of each record in epoch milliseconds, or None when there is none.
         """
+
+    def write_arrow(self, batch: pa.RecordBatch, timestamps: list[int] | None) -> bool:
+        """Stages records that are columns already, if this writer can use them so.
+
+        Args:
+            batch: the records, in the columns of the stream's type.
+            timestamps: see ``write``.
+
+        Returns:
+            Whether it did. After False nothing is staged, and the same records come to ``write``.
+        """
+        return False
 
     @abstractmethod
     def prepare_commit(self) -> list[Any]:

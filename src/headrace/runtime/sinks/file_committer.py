@@ -75,7 +75,7 @@ class FileCommitter(Committer):
             self._check_all_staged(committables)
             self._decide(known, self._planner.plan_batch(known.last, batch_id, committables))
         else:
-            _log.info("batch %d is already in %s, dropping the retry", batch_id, self._storage)
+            self._log_repeated(batch_id, known.last.batch_id)
         self._sweep_staging(batch_id)
         self._sweep_manifests(known)
         self._known = known
@@ -96,6 +96,18 @@ class FileCommitter(Committer):
         except ConnectorError:
             # Nothing is lost: the manifest lists the pending files, the next start sees them.
             _log.warning("could not publish pending files of %s", self._storage, exc_info=True)
+
+    def _log_repeated(self, batch_id: int, newest: int) -> None:
+        if batch_id == newest:
+            _log.info("batch %d is already in %s, dropping the retry", batch_id, self._storage)
+            return
+        # The engine only ever repeats its newest batch, so its checkpoint has gone back in time.
+        _log.warning(
+            "batch %d is older than batch %d, the newest in %s: what it wrote is there already and "
+            "is not written again. If the job's checkpoint was deleted to start afresh, delete %s "
+            "there too",
+            *(batch_id, newest, self._storage, self._layout.folder),
+        )
 
     # the two halves of a commit
 

@@ -12,17 +12,22 @@ from __future__ import annotations
 import inspect
 import time
 import traceback
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 from headrace.datastream.connectors.sink import Committer, CommitterContext, Sink, WriterContext
 from headrace.datastream.functions.endpoints import SinkFunction
 from headrace.errors import InvalidArgumentError, UserFunctionError
+from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.records import MIN_TIMESTAMP
+from headrace.runtime.runtime_context import SubtaskContext
 from headrace.runtime.sinks.driver_progress import DriverProgress
 from headrace.runtime.sinks.record_chunks import RecordChunk, ShippingWriter, records_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from headrace.runtime.operators.base import OperatorRuntime
 
 
 class FunctionSink(Sink):
@@ -31,24 +36,24 @@ class FunctionSink(Sink):
     Args:
         function: a ``SinkFunction``: ``open(runtime_context)``, ``invoke(value, context)``,
             ``close()``; or a function that takes the value alone.
-        runtime_context: passed to ``open``.
+        job_parameters: what the function can ask its runtime context for.
     """
 
-    def __init__(self, function: Any, runtime_context: Any = None) -> None:
+    def __init__(self, function: Any, job_parameters: dict[str, str] | None = None) -> None:
         self._function = function
-        self._runtime_context = runtime_context
+        self._job_parameters = job_parameters or {}
         _invoker(function)
 
     def __getstate__(self) -> dict[str, Any]:
         # The function stays on the driver, so it may hold connections; workers need no copy.
-        return {"_function": None, "_runtime_context": None}
+        return {"_function": None, "_job_parameters": {}}
 
     def create_writer(self, context: WriterContext) -> ShippingWriter:
         return ShippingWriter(context)
 
     def create_committer(self, context: CommitterContext) -> FunctionCommitter:
-        runtime_context = self._runtime_context or DriverContext(context)
-        return FunctionCommitter(self._function, runtime_context, context)
+        place = _DriverPlace(context.sink_uid, self._job_parameters)
+        return FunctionCommitter(self._function, place, context)
 
 
 class SinkContext(SinkFunction.Context):
@@ -85,44 +90,33 @@ class SinkContext(SinkFunction.Context):
         return self._sequence
 
 
-class DriverContext:
-    """The runtime context of a function on the driver: one instance, however parallel the job."""
+@dataclass
+class _DriverPlace:
+    """Stands in for an operator's runtime: one instance, however parallel the job."""
 
-    def __init__(self, context: CommitterContext) -> None:
-        self._context = context
-
-    def get_task_name(self) -> str:
-        return self._context.sink_uid
-
-    def get_task_name_with_subtasks(self) -> str:
-        return f"{self._context.sink_uid} (1/1)"
-
-    def get_number_of_parallel_subtasks(self) -> int:
-        return 1
-
-    def get_max_number_of_parallel_subtasks(self) -> int:
-        return 1
-
-    def get_index_of_this_subtask(self) -> int:
-        return 0
-
-    def get_attempt_number(self) -> int:
-        return 0
-
-    def get_job_parameter(self, key: str, default_value: str) -> str:
-        return default_value
+    name: str
+    job_parameters: dict[str, str]
+    parallelism: int = 1
+    max_parallelism: int = 1
+    subtask: int = 0
+    metrics: OperatorMetrics = field(default_factory=OperatorMetrics)
 
 
 class FunctionCommitter(Committer):
-    """Opens the function, invokes it for each record of each new batch, closes it."""
+    """Opens the function, invokes it for each record of each new batch, closes it.
 
-    def __init__(self, function: Any, runtime_context: Any, context: CommitterContext) -> None:
+    Attributes:
+        metrics: what the function counted through its runtime context.
+    """
+
+    def __init__(self, function: Any, place: _DriverPlace, context: CommitterContext) -> None:
+        self.metrics = place.metrics
         self._function = function
         self._uid = context.sink_uid
         self._invoke = _invoker(function)
         self._progress = DriverProgress(context)
         self._closed = False
-        self._call("open", runtime_context)
+        self._call("open", SubtaskContext(cast("OperatorRuntime", place), None))
 
     def commit(self, batch_id: int, committables: list[RecordChunk]) -> None:
         if self._progress.is_delivered(batch_id):

@@ -181,6 +181,9 @@ def named_fields(value: Any) -> dict[str, Any]:
     return {"value": plain(value)}
 
 
+_PLAIN_TYPES = frozenset({type(None), str, int, float, bool, bytes})
+
+
 def has_fields(value: Any) -> bool:
     """Whether a record consists of fields, rather than being one value."""
     return isinstance(value, Row | dict | tuple) or (
@@ -190,7 +193,7 @@ def has_fields(value: Any) -> bool:
 
 def plain(value: Any) -> Any:
     """A value with nested rows, tuples and dataclasses as dicts and lists."""
-    if value is None or isinstance(value, str | int | float | bytes):
+    if type(value) in _PLAIN_TYPES:
         return value
     if isinstance(value, Row) or hasattr(value, "_fields") or dataclasses.is_dataclass(value):
         return named_fields(value)
