@@ -210,14 +210,14 @@ def explain_read_failure(error: BaseException) -> HeadraceError | None:
     if bad:
         return TypeMismatchError(
             f"a line does not fit the declared type: {bad.group(2)!r:.300}",
-            where=f"file {bad.group(1)}",
+            where=bad.group(1),
             fix="correct the file, or pass malformed=MalformedRecords.DROP or KEEP to the format",
         )
     if "FAILED_READ_FILE" in text or "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text:
         file = re.search(r"reading file:? *(\S+?)[.,]?\s", text)
         return ConnectorError(
-            f"a file could not be read: {_first_line(error)}",
-            where=f"file {file.group(1)}" if file else None,
+            f"a file could not be read: {text[max(text.find('[FAILED_READ_FILE'), 0) :]:.400}",
+            where=file.group(1) if file else None,
             fix="bring the file back, or declare the type its columns have",
         )
     return None

@@ -2,7 +2,7 @@
 
 In: nothing.  Out: `Source`, subclassed by each connector beside this file.
 Next: python_source.py (sources written in Python), file_source.py; spark/sources.py opens them.
-Sinks: sink.py.
+Sinks: sink.py (`Sink` is re-exported here, where PyFlink has it).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from headrace.datastream.connectors.sink import Sink
+
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Boundedness",
     "DeliveryGuarantee",
+    "Sink",
     "Source",
     "StreamTransformer",
     "SupportsPreprocessing",
