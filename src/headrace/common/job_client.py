@@ -1,0 +1,92 @@
+"""A handle on a running job: status, cancel, result, accumulators, metrics."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.completable_future import CompletableFuture
+from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.job_id import JobID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.common.job_status import JobStatus
+
+__all__ = ["JobClient"]
+
+
+def _in_background(action: Callable[[], Any]) -> CompletableFuture[Any]:
+    future: CompletableFuture[Any] = CompletableFuture()
+
+    def run() -> None:
+        try:
+            future.complete(action())
+        except BaseException as error:
+            future.complete_exceptionally(error)
+
+    threading.Thread(target=run, name="headrace-client", daemon=True).start()
+    return future
+
+
+class JobClient:
+    """Watches and steers one job. As a context manager it cancels the job at the end."""
+
+    def __init__(self, job: Any) -> None:
+        self._job = job
+        self._started = time.time()
+
+    def get_job_id(self) -> JobID:
+        """The job's id."""
+        return JobID(self._job.job_id)
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Where the job is in its life."""
+        return CompletableFuture.completed(self._job.status)
+
+    def cancel(self) -> CompletableFuture[None]:
+        """Stop the job; the running batch is thrown away, what was committed stays."""
+        self._job.cancel()
+        return _in_background(lambda: None if self._job.wait() else None)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """The accumulators so far."""
+        return CompletableFuture.completed(self._job.metrics.accumulator_values())
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Records, watermarks, late records and user metrics by operator uid."""
+        snapshot: dict[str, Any] = self._job.metrics.snapshot()
+        return snapshot
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The result, once the job has ended; raises the job's error."""
+        return _in_background(self._wait)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Until the job has ended; False if it has not after the timeout."""
+        ended: bool = self._job.wait(timeout_s)
+        return ended
+
+    def _wait(self) -> JobExecutionResult:
+        try:
+            while not self._job.wait(0.2):  # in steps, so that Ctrl-C is seen at once
+                pass
+        except KeyboardInterrupt:
+            self._job.cancel()
+            self._job.wait()
+            raise
+        if self._job.error is not None:
+            raise self._job.error
+        runtime_ms = int((time.time() - self._started) * 1000)
+        return JobExecutionResult(
+            self.get_job_id(), runtime_ms, self._job.metrics.accumulator_values()
+        )
+
+    def __enter__(self) -> JobClient:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._job.cancel()
+        self._job.wait()

@@ -1,0 +1,1 @@
+"""Jobs: starting, watching, ending them, and bringing their errors home.  Next: control/job.py"""

@@ -1,0 +1,61 @@
+"""Puts commands for a running query into its control directory: ticks and the end of input.
+
+Spark reads them as a stream of small files, so a command belongs to a batch and is replayed with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_KEPT_FILES = 200
+
+
+class CommandWriter:
+    """Writes commands, and wakes the job when its next processing-time timer is due."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._alarm: threading.Timer | None = None
+        self._closed = False
+
+    def send(self, command: str) -> None:
+        """Put a command where the next batch will find it, in one atomic step."""
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            name = f"{time.time_ns():020d}-{command}.txt"
+            hidden = self._folder / f".{name}"
+            hidden.write_text(command + "\n")
+            hidden.rename(self._folder / name)
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        # Batches that read the oldest files were committed long ago.
+        files = sorted(self._folder.glob("[0-9]*.txt"))
+        for old in files[:-_KEPT_FILES]:
+            with contextlib.suppress(OSError):
+                old.unlink()
+
+    def wake_at(self, when_ms: int | None) -> None:
+        """Send a tick at this time; replaces an earlier wish."""
+        with self._lock:
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+            if when_ms is None or self._closed:
+                return
+            delay_s = max(0.0, when_ms / 1000 - time.time())
+            self._alarm = threading.Timer(delay_s, self.send, ("tick",))
+            self._alarm.daemon = True
+            self._alarm.start()
+
+    def close(self) -> None:
+        """No more ticks."""
+        self._closed = True
+        self.wake_at(None)

@@ -1,0 +1,47 @@
+"""stream.to_dataframe(): a program's stream as a streaming DataFrame, to go on with Spark's API."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from headrace.control.submit import plan_options
+from headrace.datastream.stream_builder import add_step
+from headrace.errors import InvalidArgumentError
+from headrace.plan.planner import plan
+from headrace.runtime.codec import codec_for
+from headrace.spark.build import build_packets
+from headrace.spark.native import resolve_types
+from headrace.spark.results import records_frame
+from headrace.spark.session import job_session
+from headrace.spark.sources import SourceOptions
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
+    """The streaming DataFrame of one stream; its query is the user's to start and stop."""
+    if codec_for(stream.get_type()).schema is None:
+        raise InvalidArgumentError(
+            "to_dataframe needs a stream with a type, and this one is pickled",
+            fix="give the last step an output_type, such as Types.ROW_NAMED([...], [...])",
+        )
+    end = add_step(
+        env, "dataframe", "DataFrame", None, stream.get_type(),
+        [(stream._origins, stream._partitioning)],
+    )
+    graph = env._graph.reachable_from([end])
+    env._graph.steps.remove(end)
+    base = env.get_spark_session()
+    spec = env._spec("dataframe")
+    resolve_types(graph, base)
+    physical = plan(graph, plan_options(spec, uuid.uuid4().hex))
+    spark = job_session(base, spec.spark_settings, physical.slots)
+    options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
+    job_dir = spec.checkpoint_dir or tempfile.mkdtemp(prefix="headrace-dataframe-")
+    packets = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
+    edge = next(edge for edge in physical.edges if edge.target == end.stable_id)
+    return records_frame(packets, edge.id, edge.type_info)

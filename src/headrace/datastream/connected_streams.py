@@ -1,0 +1,126 @@
+"""Two streams into one function: connect, and broadcast state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.datastream.stream_builder import Origin, add_step, as_type
+from headrace.errors import InvalidArgumentError
+from headrace.runtime.operators.connected import CoOperator, KeyedCoOperator
+from headrace.runtime.operators.keyed import KeyedCoProcessOperator
+
+if TYPE_CHECKING:
+    from headrace.common.typeinfo import TypeInformation
+    from headrace.datastream.data_stream import DataStream
+    from headrace.runtime.operators.base import Operator
+
+
+class ConnectedStreams:
+    """Two streams that share a function, and, when both are keyed, its state."""
+
+    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+        self.stream1 = stream1
+        self.stream2 = stream2
+
+    def key_by(self, key_selector1: Any, key_selector2: Any, key_type: Any = None) -> ConnectedStreams:
+        """Key both streams; records with equal keys meet in one subtask."""
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+        )
+
+    def _is_keyed(self) -> bool:
+        return self.stream1._keying() is not None and self.stream2._keying() is not None
+
+    def map(self, func: Any, output_type: Any = None) -> DataStream:
+        """A CoMapFunction: map1 for the first stream, map2 for the second."""
+        return self._two(func, ("map1", "map2"), "Co-Map", as_type(output_type, func, "map1"))
+
+    def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
+        """A CoFlatMapFunction."""
+        result = as_type(output_type, func, "flat_map1", elements=True)
+        return self._two(func, ("flat_map1", "flat_map2"), "Co-FlatMap", result)
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream:
+        """A CoProcessFunction, or a KeyedCoProcessFunction when both streams are keyed."""
+        from headrace.datastream.functions import CoProcessFunction, KeyedCoProcessFunction
+
+        result = as_type(output_type, func, "process_element1", elements=True)
+        wanted = KeyedCoProcessFunction if self._is_keyed() else CoProcessFunction
+        if not isinstance(func, wanted):
+            raise InvalidArgumentError(
+                f"these streams need a {wanted.__name__}, not {type(func).__name__}",
+                fix="key both streams for a KeyedCoProcessFunction, or none for a "
+                "CoProcessFunction",
+            )
+        if self._is_keyed():
+            return self._add(KeyedCoProcessOperator(func), "Keyed Co-Process", result)
+        return self._two(func, ("process_element1", "process_element2"), "Co-Process", result)
+
+    def _two(
+        self, func: Any, methods: tuple[str, str], name: str, result: TypeInformation
+    ) -> DataStream:
+        kind = KeyedCoOperator if self._is_keyed() else CoOperator
+        return self._add(kind(func, methods), name, result)
+
+    def _add(self, operator: Operator, name: str, result: TypeInformation) -> DataStream:
+        from headrace.datastream.data_stream import DataStream
+
+        first, second = self.stream1, self.stream2
+        step = add_step(
+            first._env,
+            "connect",
+            name,
+            operator,
+            result,
+            [(first._origins, first._partitioning), (second._origins, second._partitioning)],
+            keyings=(first._keying(), second._keying()),
+        )
+        return DataStream(first._env, [Origin(step, None, result)])
+
+
+class BroadcastStream:
+    """A stream whose records reach every subtask, to be kept as broadcast state."""
+
+    def __init__(self, stream: DataStream, descriptors: list[Any]) -> None:
+        self.stream = stream
+        self.descriptors = descriptors
+
+
+class BroadcastConnectedStream:
+    """A stream connected with a broadcast stream."""
+
+    def __init__(self, stream: DataStream, broadcast: BroadcastStream) -> None:
+        self.stream = stream
+        self.broadcast_stream = broadcast
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream:
+        """A BroadcastProcessFunction, or a KeyedBroadcastProcessFunction on a keyed stream."""
+        from headrace.datastream.data_stream import DataStream
+        from headrace.datastream.functions import (
+            BroadcastProcessFunction,
+            KeyedBroadcastProcessFunction,
+        )
+        from headrace.runtime.operators.broadcast import broadcast_operator
+
+        keyed = self.stream._keying() is not None
+        wanted = KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction
+        if not isinstance(func, wanted):
+            raise InvalidArgumentError(
+                f"this stream needs a {wanted.__name__}, not {type(func).__name__}"
+            )
+        result = as_type(output_type, func, "process_element", elements=True)
+        spread = self.broadcast_stream.stream
+        step = add_step(
+            self.stream._env,
+            "broadcast",
+            "Broadcast Process",
+            broadcast_operator(func, self.broadcast_stream.descriptors, keyed=keyed),
+            result,
+            [
+                (self.stream._origins, self.stream._partitioning),
+                (spread._origins, spread._partitioning),
+            ],
+            keyings=(self.stream._keying(), None),
+        )
+        return DataStream(self.stream._env, [Origin(step, None, result)])
+

@@ -1,0 +1,610 @@
+"""The streams a user works with: DataStream and KeyedStream.
+
+A stream runs nothing: each call adds a step to the environment's graph and gives the stream behind it.
+In: calls of the user's program.  Out: graph/nodes.py steps.  Next: stream_execution_environment.py
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.datastream.connected_streams import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+)
+from headrace.datastream.data_stream_sink import DataStreamSink
+from headrace.datastream.expressions import Expression, is_expression
+from headrace.datastream.stream_builder import Origin, add_step, as_type
+from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
+from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.graph.nodes import NativeStep
+from headrace.runtime.key_selectors import Keying, key_selector
+from headrace.runtime.operators.keyed import (
+    KeyedMapOperator,
+    KeyedProcessOperator,
+    ReduceOperator,
+    RollingOperator,
+)
+from headrace.runtime.operators.sink import SinkOperator
+from headrace.runtime.operators.stateless import (
+    FilterOperator,
+    FlatMapOperator,
+    MapOperator,
+    ProcessOperator,
+)
+from headrace.runtime.partition import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    KeyGroups,
+    Partitioning,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.common.watermark_strategy import WatermarkStrategy
+    from headrace.datastream.output_tag import OutputTag
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.datastream.window import WindowAssigner
+    from headrace.graph.nodes import Step
+    from headrace.runtime.operators.base import Operator
+
+__all__ = [
+    "AllWindowedStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CachedDataStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+    "WindowedStream",
+]
+
+log = logging.getLogger(__name__)
+
+
+class DataStream:
+    """A stream of records of one type."""
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        origins: list[Origin],
+        partitioning: Partitioning | None = None,
+    ) -> None:
+        self._env = env
+        self._origins = origins
+        self._partitioning = partitioning or Forward()
+
+    # --- what the user says about the last step ------------------------------------------------
+
+    @property
+    def _step(self) -> Step:
+        return self._origins[-1].step
+
+    def get_name(self) -> str:
+        """The name of the step that makes this stream."""
+        return self._step.name
+
+    def name(self, name: str) -> DataStream:
+        """Name the step, for plans, metrics and errors."""
+        self._step.name = name
+        return self
+
+    def uid(self, uid: str) -> DataStream:
+        """Give the step an id under which its state is found again when the program has changed."""
+        self._step.uid = uid
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> DataStream:
+        """Use a given id for the step's state. headrace keeps state under the uid itself."""
+        self._step.uid = uid_hash
+        return self
+
+    def set_parallelism(self, parallelism: int) -> DataStream:
+        """How many subtasks the step has."""
+        self._step.parallelism = _positive(parallelism, "parallelism")
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> DataStream:
+        """The number of key groups of the step: the highest parallelism it can ever have."""
+        self._step.max_parallelism = _positive(max_parallelism, "max parallelism")
+        return self
+
+    def force_non_parallel(self) -> DataStream:
+        """One subtask, now and always."""
+        return self.set_parallelism(1).set_max_parallelism(1)
+
+    def get_type(self) -> TypeInformation:
+        """The type of the records."""
+        return self._origins[0].type_info
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment this stream belongs to."""
+        return self._env
+
+    def get_execution_config(self) -> Any:
+        """The execution config of the environment."""
+        return self._env.get_config()
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream:
+        """Accepted and ignored: a micro-batch is flushed as a whole."""
+        log.info("set_buffer_timeout has no effect: set execution.checkpointing.interval instead")
+        return self
+
+    def start_new_chain(self) -> DataStream:
+        """Show the step as the head of a chain."""
+        self._step.chain_before = False
+        return self
+
+    def disable_chaining(self) -> DataStream:
+        """Show the step outside of chains."""
+        self._step.chain_before = self._step.chain_after = False
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: Any) -> DataStream:
+        """Accepted and ignored: Spark places tasks."""
+        log.info("slot_sharing_group has no effect: Spark places tasks")
+        return self
+
+    def set_description(self, description: str) -> DataStream:
+        """A longer text about the step, for plans."""
+        self._step.description = description
+        return self
+
+    # --- transformations -----------------------------------------------------------------------
+
+    def _transform(
+        self,
+        kind: str,
+        name: str,
+        operator: Operator | None,
+        output_type: TypeInformation,
+        *,
+        native: NativeStep | None = None,
+    ) -> DataStream:
+        inputs = [(self._origins, self._partitioning)]
+        step = add_step(
+            self._env, kind, name, operator, output_type, inputs, native=native,
+            keyings=(self._keying(),),
+        )
+        return DataStream(self._env, [Origin(step, None, output_type)])
+
+    def _keying(self) -> Keying | None:
+        return None
+
+    def map(self, func: Any, output_type: Any = None) -> DataStream:
+        """One result for each record.
+
+        Args:
+            func: a function, a MapFunction, or a list of column expressions (a projection).
+            output_type: the type of the results; taken from type hints if not given.
+
+        Example:
+            >>> ds.map(lambda x: x * 2, output_type=Types.INT())  # doctest: +SKIP
+        """
+        if is_expression(func) or (
+            isinstance(func, list | tuple) and func and all(map(is_expression, func))
+        ):
+            return self.select(*([func] if is_expression(func) else func))
+        result = as_type(output_type, func, "map")
+        return self._transform("map", "Map", self._map_operator(func), result)
+
+    def _map_operator(self, func: Any) -> Operator:
+        return MapOperator(func)
+
+    def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
+        """Any number of results for each record."""
+        result = as_type(output_type, func, "flat_map", elements=True)
+        return self._transform("flat_map", "FlatMap", self._flat_map_operator(func), result)
+
+    def _flat_map_operator(self, func: Any) -> Operator:
+        return FlatMapOperator(func)
+
+    def filter(self, func: Any) -> DataStream:
+        """The records for which `func` is true.
+
+        Args:
+            func: a function, a FilterFunction, or a column expression such as
+                ``col("status") >= 500``, which Catalyst runs where it can.
+        """
+        if is_expression(func):
+            native = NativeStep("filter", (func,))
+            fallback = FilterOperator(func.evaluate) if isinstance(func, Expression) else None
+            return self._transform(
+                "filter", f"Filter({func!r})", fallback, self.get_type(), native=native
+            )
+        return self._transform("filter", "Filter", self._filter_operator(func), self.get_type())
+
+    def _filter_operator(self, func: Any) -> Operator:
+        return FilterOperator(func)
+
+    def select(self, *expressions: Any) -> DataStream:
+        """A projection by column expressions; the result is a row with their names.
+
+        Runs natively right behind a source; headrace's own expressions run anywhere.
+        """
+        if not expressions:
+            raise InvalidArgumentError("select needs at least one expression")
+        native = NativeStep("select", tuple(expressions))
+        fallback = None
+        if all(isinstance(expression, Expression) for expression in expressions):
+            fallback = MapOperator(_Projection(expressions))
+        names = [getattr(e, "output_name", str(e)) for e in expressions]
+        unknown: TypeInformation = Types.ROW_NAMED(names, [Types.PICKLED_BYTE_ARRAY()] * len(names))
+        return self._transform("select", "Select", fallback, unknown, native=native)
+
+    def project(self, *field_indexes: int) -> DataStream:
+        """Some fields of a tuple, in the given order."""
+        types = self.get_type()
+        if not isinstance(types, TupleTypeInfo | RowTypeInfo):
+            raise InvalidArgumentError(
+                f"project works on streams of tuples, not of {types}",
+                fix="give the stream a TUPLE type, or use map",
+            )
+        field_types = types.get_field_types()
+        for index in field_indexes:
+            if not 0 <= index < len(field_types):
+                raise InvalidArgumentError(
+                    f"project asks for field {index} of a record with {len(field_types)} fields"
+                )
+        result = Types.TUPLE([field_types[index] for index in field_indexes])
+        return self._transform(
+            "project", "Projection", MapOperator(_Pick(tuple(field_indexes))), result
+        )
+
+    def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream:
+        """Partition the stream by a key; what follows has state per key.
+
+        Args:
+            key_selector: a function, a KeySelector, a field name or a field index.
+            key_type: the type of the key, for documentation; keys are hashed by value.
+        """
+        return KeyedStream(self, key_selector, key_type)
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """All records of several streams of one type; no order between them."""
+        origins = list(self._branch())
+        for stream in streams:
+            if stream.get_type() != self.get_type():
+                raise InvalidArgumentError(
+                    f"union needs streams of one type, not {self.get_type()} and "
+                    f"{stream.get_type()}",
+                    fix="map one of them to the type of the other first",
+                )
+            origins.extend(stream._branch())
+        return DataStream(self._env, origins)
+
+    def _branch(self) -> list[Origin]:
+        """Origins whose partitioning can be dropped: exchanges are materialised by a pass-through."""
+        if isinstance(self._partitioning, Forward):
+            return self._origins
+        passed = self._transform("pass", "Partition", MapOperator(_same), self.get_type())
+        return passed._origins
+
+    def connect(self, ds: Any) -> Any:
+        """Two streams, of any types, into one function with two inputs."""
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds)
+        return ConnectedStreams(self, ds)
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream:
+        """A ProcessFunction: any results, side outputs (``yield tag, value``), the clock."""
+        result = as_type(output_type, func, "process_element", elements=True)
+        return self._transform("process", "Process", ProcessOperator(func), result)
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The records that a process function yielded with this tag."""
+        type_info = output_tag.type_info or Types.PICKLED_BYTE_ARRAY()
+        return DataStream(self._env, [Origin(self._step, output_tag.tag_id, type_info)])
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
+        """Stamp records with event time, and say how far event time has come."""
+        from headrace.datastream.event_time import timestamps_operator
+
+        operator = timestamps_operator(watermark_strategy)
+        return self._transform(
+            "timestamps", "Timestamps/Watermarks", operator, self.get_type()
+        )
+
+    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+        """Windows over the whole stream, in one subtask."""
+        return AllWindowedStream(self, window_assigner)
+
+    # --- partitioning --------------------------------------------------------------------------
+
+    def _repartition(self, partitioning: Partitioning) -> DataStream:
+        return DataStream(self._env, self._branch(), partitioning)
+
+    def forward(self) -> DataStream:
+        """Stay in the subtask."""
+        return self._repartition(Forward())
+
+    def rebalance(self) -> DataStream:
+        """Deal records out in turn over all subtasks."""
+        return self._repartition(Rebalance())
+
+    def rescale(self) -> DataStream:
+        """Deal records out in turn over a group of subtasks."""
+        return self._repartition(Rescale())
+
+    def shuffle(self) -> DataStream:
+        """Send each record to a random subtask."""
+        return self._repartition(Shuffle())
+
+    def global_(self) -> DataStream:
+        """Send everything to the first subtask."""
+        return self._repartition(Global())
+
+    def broadcast(self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any) -> Any:
+        """Send every record to every subtask; with descriptors, as broadcast state."""
+        spread = self._repartition(Broadcast())
+        if broadcast_state_descriptor is None:
+            return spread
+        descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
+        return BroadcastStream(spread, descriptors)
+
+    def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
+        """Let a function choose the subtask: ``partitioner(key, number_of_subtasks) -> int``."""
+        choose: Callable[[Any, int], int] = getattr(partitioner, "partition", None) or partitioner
+        if not callable(choose):
+            raise InvalidArgumentError(f"{partitioner!r} is not a function or a Partitioner")
+        return self._repartition(Custom(choose, _selector(key_selector)))
+
+    # --- ends ----------------------------------------------------------------------------------
+
+    def _sink(self, sink: Any, name: str) -> DataStreamSink:
+        operator = SinkOperator(sink, self.get_type())
+        step = add_step(
+            self._env, "sink", name, operator, self.get_type(), [(self._origins, self._partitioning)]
+        )
+        return DataStreamSink(step)
+
+    def add_sink(self, sink_func: Any) -> DataStreamSink:
+        """Write the stream with a SinkFunction; it sees a record once its whole batch succeeded."""
+        from headrace.datastream.connectors.sink import Sink
+        from headrace.runtime.sinks.function import FunctionSink
+
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)
+        return self._sink(FunctionSink(sink_func), type(sink_func).__name__)
+
+    def sink_to(self, sink: Any) -> DataStreamSink:
+        """Write the stream with a Sink."""
+        from headrace.datastream.connectors.sink import Sink
+
+        if not isinstance(sink, Sink):
+            raise InvalidArgumentError(
+                f"sink_to expects a Sink, not {type(sink).__name__}",
+                fix="use a sink of headrace.datastream.connectors, or add_sink for a SinkFunction",
+            )
+        return self._sink(sink, type(sink).__name__)
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print every record, on the driver."""
+        from headrace.runtime.sinks.print_sink import PrintSink
+
+        return self._sink(PrintSink(sink_identifier), "Print")
+
+    def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:
+        """Run the job and give its records: an iterator, or a list when `limit` is given."""
+        records = self._env._collect(self, job_execution_name or "Collect")
+        if limit is None:
+            return records
+        found = []
+        with records:
+            for record in records:
+                found.append(record)
+                if len(found) >= limit:
+                    break
+        return found
+
+    def preview(self, n: int = 20, timeout: Any = "10s") -> Any:
+        """The first records of this stream; always stops the job it starts.
+
+        Args:
+            n: how many records to show.
+            timeout: give what has come after this time, such as ``"10s"``.
+        """
+        from headrace.datastream.preview import preview
+
+        return preview(self, n, timeout)
+
+    def to_dataframe(self) -> Any:
+        """The stream as a streaming Spark DataFrame, to go on with Spark's own API.
+
+        The stream needs a row or tuple type. Other sinks of the program are not part of it.
+        """
+        return self._env._to_dataframe(self)
+
+    def cache(self) -> CachedDataStream:
+        """Not supported: Spark keeps no results between jobs."""
+        raise UnsupportedStepError(
+            "cache() is not supported", fix="write the stream to files and read them in later jobs"
+        )
+
+
+class CachedDataStream(DataStream):
+    """Named for PyFlink's sake; cache() is not supported."""
+
+    def invalidate(self) -> None:
+        """Nothing to forget."""
+
+
+class KeyedStream(DataStream):
+    """A stream partitioned by key."""
+
+    def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
+        keying = Keying(_selector(key_by), key_by if isinstance(key_by, str) else None)
+        super().__init__(stream._env, stream._branch(), KeyGroups(keying))
+        self._key = keying
+        self._key_type = key_type
+
+    def _keying(self) -> Keying | None:
+        return self._key
+
+    def _map_operator(self, func: Any) -> Operator:
+        return KeyedMapOperator(func, "map")
+
+    def _flat_map_operator(self, func: Any) -> Operator:
+        return KeyedMapOperator(func, "flat_map")
+
+    def _filter_operator(self, func: Any) -> Operator:
+        return KeyedMapOperator(func, "filter")
+
+    def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream:
+        """Partition by another key instead."""
+        return KeyedStream(DataStream(self._env, self._origins), key_selector, key_type)
+
+    def reduce(self, func: Any) -> DataStream:
+        """Combine each record with the last result of its key; every result goes out."""
+        return self._transform("reduce", "Reduce", ReduceOperator(func), self.get_type())
+
+    def _rolling(self, kind: str, field: int | str) -> DataStream:
+        operator = RollingOperator(kind, field)
+        return self._transform(kind, f"{kind}({field!r})", operator, self.get_type())
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """The running sum of a field; other fields stay those of the key's first record."""
+        return self._rolling("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """The smallest value of a field so far; other fields stay those of the first record."""
+        return self._rolling("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """The largest value of a field so far; other fields stay those of the first record."""
+        return self._rolling("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """The record with the smallest value so far; the first of equals."""
+        return self._rolling("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """The record with the largest value so far; the first of equals."""
+        return self._rolling("max_by", position_to_max_by)
+
+    def process(self, func: Any, output_type: Any = None) -> DataStream:
+        """A KeyedProcessFunction: state, timers and side outputs per key."""
+        from headrace.datastream.functions import KeyedProcessFunction
+
+        if not isinstance(func, KeyedProcessFunction):
+            raise InvalidArgumentError(
+                f"a keyed stream needs a KeyedProcessFunction, not {type(func).__name__}",
+                fix="derive the class from KeyedProcessFunction, or call process before key_by",
+            )
+        result = as_type(output_type, func, "process_element", elements=True)
+        return self._transform("process", "KeyedProcess", KeyedProcessOperator(func), result)
+
+    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+        """Windows per key."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of `size` records per key, every `slide` records."""
+        from headrace.datastream.window import (
+            CountSlidingWindowAssigner,
+            CountTumblingWindowAssigner,
+        )
+
+        if slide == 0:
+            return WindowedStream(self, CountTumblingWindowAssigner(size))
+        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """All records of several streams; the result is not keyed."""
+        return self._values().union(*streams)
+
+    def project(self, *field_indexes: int) -> DataStream:
+        """Some fields of a tuple; the result is not keyed."""
+        return self._values().project(*field_indexes)
+
+    def _values(self) -> DataStream:
+        return DataStream(self._env, self._branch())
+
+    def _fixed(self, what: str) -> UnsupportedStepError:
+        return UnsupportedStepError(
+            f"{what} is not possible on a keyed stream: key_by decides where records go",
+            fix="call it on the stream before key_by or behind the next step",
+        )
+
+    def _repartition(self, partitioning: Partitioning) -> DataStream:
+        if isinstance(partitioning, Broadcast):
+            return self._values()._repartition(partitioning)
+        raise self._fixed(f"{partitioning.name.lower()} partitioning")
+
+    def name(self, name: str) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("name")
+
+    def uid(self, uid: str) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("uid")
+
+    def set_uid_hash(self, uid_hash: str) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("set_uid_hash")
+
+    def set_parallelism(self, parallelism: int) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("set_parallelism")
+
+    def set_max_parallelism(self, max_parallelism: int) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("set_max_parallelism")
+
+    def start_new_chain(self) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("start_new_chain")
+
+    def disable_chaining(self) -> DataStream:
+        """Not possible: key_by is no step of its own."""
+        raise self._fixed("disable_chaining")
+
+
+class _Projection:
+    """Evaluates expressions into a Row, where Catalyst cannot."""
+
+    def __init__(self, expressions: tuple[Any, ...]) -> None:
+        self.expressions = expressions
+        self.names = [e.output_name for e in expressions]
+
+    def __call__(self, record: Any) -> Any:
+        from headrace.common.types import Row
+
+        return Row.of_values([e.evaluate(record) for e in self.expressions], self.names)
+
+
+class _Pick:
+    def __init__(self, indexes: tuple[int, ...]) -> None:
+        self.indexes = indexes
+
+    def __call__(self, record: Any) -> tuple[Any, ...]:
+        return tuple(record[index] for index in self.indexes)
+
+
+def _same(record: Any) -> Any:
+    return record
+
+
+def _selector(key: Any) -> Callable[[Any], Any]:
+    return key_selector(key)
+
+
+def _positive(number: int, what: str) -> int:
+    if not isinstance(number, int) or number < 1:
+        raise InvalidArgumentError(f"{what} must be a positive number, not {number!r}")
+    return number
+
+

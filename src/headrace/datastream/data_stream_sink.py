@@ -1,0 +1,53 @@
+"""The end of a stream: what the user can say about a sink."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.graph.nodes import Step
+
+log = logging.getLogger(__name__)
+
+
+class DataStreamSink:
+    """A sink step."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def name(self, name: str) -> DataStreamSink:
+        """Name the sink, for plans, metrics and errors."""
+        self._step.name = name
+        return self
+
+    def uid(self, uid: str) -> DataStreamSink:
+        """Give the sink an id under which its progress is kept."""
+        self._step.uid = uid
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> DataStreamSink:
+        """Use a given id for the sink's progress."""
+        self._step.uid = uid_hash
+        return self
+
+    def set_parallelism(self, parallelism: int) -> DataStreamSink:
+        """How many subtasks write."""
+        self._step.parallelism = parallelism
+        return self
+
+    def set_description(self, description: str) -> DataStreamSink:
+        """A longer text about the sink, for plans."""
+        self._step.description = description
+        return self
+
+    def disable_chaining(self) -> DataStreamSink:
+        """Show the sink outside of chains."""
+        self._step.chain_before = False
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: Any) -> DataStreamSink:
+        """Accepted and ignored: Spark places tasks."""
+        log.info("slot_sharing_group has no effect: Spark places tasks")
+        return self

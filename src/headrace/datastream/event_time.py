@@ -1,0 +1,16 @@
+"""Picks the operator for a WatermarkStrategy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.runtime.operators.timestamps import TimestampsOperator
+
+if TYPE_CHECKING:
+    from headrace.common.watermark_strategy import WatermarkStrategy
+    from headrace.runtime.operators.base import Operator
+
+
+def timestamps_operator(strategy: WatermarkStrategy) -> Operator:
+    """The operator that stamps records and emits watermarks as the strategy says."""
+    return TimestampsOperator(strategy, strategy.delay_ms)

@@ -1,0 +1,247 @@
+"""Column expressions that need no running Spark: ``stream.filter(col("status") >= 500)``.
+
+An expression is a recipe.  Right behind a source Catalyst runs it (spark/native.py builds a Spark
+column from it); anywhere else it is evaluated in Python, record by record.  For more than operators
+and a few functions, pass a pyspark Column instead: it runs natively only.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Expression", "col", "lit"]
+
+
+def col(name: str) -> Expression:
+    """The field of a record with this name."""
+    return Expression("col", (name,))
+
+
+def lit(value: Any) -> Expression:
+    """A constant."""
+    return Expression("lit", (value,))
+
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+}
+
+
+class Expression:
+    """An operation on fields and constants; combine with Python's operators, ``&``, ``|``, ``~``."""
+
+    __slots__ = ("_arguments", "_kind", "_name")
+
+    def __init__(self, kind: str, arguments: tuple[Any, ...], name: str | None = None) -> None:
+        self._kind = kind
+        self._arguments = arguments
+        self._name = name
+
+    def _binary(self, kind: str, other: Any) -> Expression:
+        right = other if isinstance(other, Expression) else lit(other)
+        return Expression(kind, (self, right))
+
+    def _reversed(self, kind: str, other: Any) -> Expression:
+        return Expression(kind, (lit(other), self))
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._binary("==", other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._binary("!=", other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, other: Any) -> Expression:
+        return self._binary("<", other)
+
+    def __le__(self, other: Any) -> Expression:
+        return self._binary("<=", other)
+
+    def __gt__(self, other: Any) -> Expression:
+        return self._binary(">", other)
+
+    def __ge__(self, other: Any) -> Expression:
+        return self._binary(">=", other)
+
+    def __add__(self, other: Any) -> Expression:
+        return self._binary("+", other)
+
+    def __sub__(self, other: Any) -> Expression:
+        return self._binary("-", other)
+
+    def __mul__(self, other: Any) -> Expression:
+        return self._binary("*", other)
+
+    def __truediv__(self, other: Any) -> Expression:
+        return self._binary("/", other)
+
+    def __mod__(self, other: Any) -> Expression:
+        return self._binary("%", other)
+
+    def __radd__(self, other: Any) -> Expression:
+        return self._reversed("+", other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return self._reversed("-", other)
+
+    def __rmul__(self, other: Any) -> Expression:
+        return self._reversed("*", other)
+
+    def __and__(self, other: Any) -> Expression:
+        return self._binary("and", other)
+
+    def __or__(self, other: Any) -> Expression:
+        return self._binary("or", other)
+
+    def __invert__(self) -> Expression:
+        return Expression("not", (self,))
+
+    def __bool__(self) -> bool:
+        raise InvalidArgumentError(
+            "a column expression has no truth value before it runs",
+            fix="combine conditions with & | ~ instead of and, or, not",
+        )
+
+    def is_null(self) -> Expression:
+        """Whether the field is None."""
+        return Expression("is_null", (self,))
+
+    def is_not_null(self) -> Expression:
+        """Whether the field is not None."""
+        return ~self.is_null()
+
+    def isin(self, *values: Any) -> Expression:
+        """Whether the field is one of some constants."""
+        return Expression("isin", (self, values))
+
+    def rlike(self, pattern: str) -> Expression:
+        """Whether a regular expression is found in the text."""
+        return Expression("rlike", (self, pattern))
+
+    def startswith(self, prefix: str) -> Expression:
+        """Whether the text starts with a prefix."""
+        return Expression("startswith", (self, prefix))
+
+    def upper(self) -> Expression:
+        """The text in capitals."""
+        return Expression("upper", (self,))
+
+    def lower(self) -> Expression:
+        """The text in small letters."""
+        return Expression("lower", (self,))
+
+    def alias(self, name: str) -> Expression:
+        """The same under another name, for projections."""
+        return Expression(self._kind, self._arguments, name)
+
+    def build(self, functions: Any) -> Any:
+        """The Spark column; `functions` is pyspark.sql.functions."""
+        column = self._column(functions)
+        return column if self._name is None else column.alias(self._name)
+
+    def _column(self, functions: Any) -> Any:
+        kind, arguments = self._kind, self._arguments
+        if kind == "col":
+            return functions.col(f"`{arguments[0]}`")
+        if kind == "lit":
+            return functions.lit(arguments[0])
+        first = arguments[0].build(functions)
+        if kind in _BINARY:
+            return _BINARY[kind](first, arguments[1].build(functions))
+        if kind in ("and", "or"):
+            second = arguments[1].build(functions)
+            return first & second if kind == "and" else first | second
+        if kind == "not":
+            return ~first
+        if kind == "is_null":
+            return first.isNull()
+        if kind in ("upper", "lower"):
+            return getattr(functions, kind)(first)
+        if kind == "isin":
+            return first.isin(*arguments[1])
+        return getattr(first, kind)(arguments[1])  # rlike, startswith
+
+    def evaluate(self, record: Any) -> Any:
+        """The value for one record, in Python, with SQL's rules for None."""
+        kind, arguments = self._kind, self._arguments
+        if kind == "col":
+            return _field(record, arguments[0])
+        if kind == "lit":
+            return arguments[0]
+        first = arguments[0].evaluate(record)
+        if kind == "is_null":
+            return first is None
+        if kind in ("and", "or"):
+            return _logic(kind, first, arguments[1].evaluate(record))
+        if first is None:
+            return None
+        if kind in _BINARY:
+            second = arguments[1].evaluate(record)
+            return None if second is None else _BINARY[kind](first, second)
+        return _FUNCTIONS[kind](first, *arguments[1:])
+
+    @property
+    def output_name(self) -> str:
+        """The name of the projected field."""
+        if self._name is not None:
+            return self._name
+        return str(self._arguments[0]) if self._kind == "col" else repr(self)
+
+    def __repr__(self) -> str:
+        if self._kind in ("col", "lit"):
+            return f"{self._arguments[0]!r}" if self._kind == "lit" else str(self._arguments[0])
+        if len(self._arguments) == 2 and not self._kind.isidentifier():
+            return f"({self._arguments[0]!r} {self._kind} {self._arguments[1]!r})"
+        return f"{self._kind}({', '.join(map(repr, self._arguments))})"
+
+
+def _logic(kind: str, first: Any, second: Any) -> bool | None:
+    decisive = kind == "or"
+    if first is decisive or second is decisive:
+        return decisive
+    return None if first is None or second is None else not decisive
+
+
+def _field(record: Any, name: str) -> Any:
+    return record[name] if isinstance(record, dict) else getattr(record, name)
+
+
+def _search(text: str, pattern: str) -> bool:
+    import re
+
+    return re.search(pattern, text) is not None
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "not": operator.not_,
+    "isin": lambda value, options: value in options,
+    "rlike": _search,
+    "startswith": lambda text, prefix: text.startswith(prefix),
+    "upper": str.upper,
+    "lower": str.lower,
+}
+
+
+def is_expression(thing: Any) -> bool:
+    """Whether something is a column expression: ours, or a pyspark Column."""
+    if isinstance(thing, Expression):
+        return True
+    return any(base.__name__ == "Column" and base.__module__.startswith("pyspark")
+               for base in type(thing).__mro__)

@@ -1,0 +1,406 @@
+"""Where a program starts: makes streams, holds the graph, runs the job.
+
+In: the user's program.  Out: a job.  Next: graph/stream_graph.py, then control/submit.py
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.configuration import Configuration, effective_configuration
+from headrace.common.execution_config import ExecutionConfig
+from headrace.common.job_client import JobClient
+from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.time import to_millis
+from headrace.datastream.checkpoint_config import CheckpointConfig
+from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_builder import Origin, as_type
+from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.graph.call_site import call_site
+from headrace.graph.nodes import Step
+from headrace.graph.stream_graph import StreamGraph
+
+if TYPE_CHECKING:
+    from headrace.common.watermark_strategy import WatermarkStrategy
+    from headrace.control.job import Job
+    from headrace.control.submit import JobSpec
+    from headrace.datastream.connectors.base import Source
+    from headrace.datastream.execution_mode import RuntimeExecutionMode
+
+__all__ = ["StreamExecutionEnvironment"]
+
+log = logging.getLogger(__name__)
+
+
+class StreamExecutionEnvironment:
+    """The context of a program.
+
+    Example:
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.from_collection([1, 2, 3]).map(lambda x: x * 2).print()  # doctest: +SKIP
+        >>> env.execute("double")  # doctest: +SKIP
+    """
+
+    def __init__(self, configuration: Configuration | None = None, session: Any = None) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+        self._session = session
+        self._graph = StreamGraph()
+        self._config = ExecutionConfig(self._configuration)
+        self._checkpoint_config = CheckpointConfig(self._configuration)
+        self._python_files: list[str] = []
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None, spark: Any = None
+    ) -> StreamExecutionEnvironment:
+        """A new environment.
+
+        Args:
+            configuration: settings by code; they win over HEADRACE_* variables and headrace.toml.
+            spark: a SparkSession to run on; else the running one, else one that headrace starts.
+        """
+        return StreamExecutionEnvironment(configuration, spark)
+
+    # --- settings --------------------------------------------------------------------------------
+
+    def _set(self, key: str, value: Any) -> StreamExecutionEnvironment:
+        self._configuration.set_string(key, str(value))
+        return self
+
+    def _settings(self) -> Configuration:
+        return effective_configuration(self._configuration)
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over all settings of a configuration."""
+        self._configuration.add_all(configuration)
+
+    def get_config(self) -> ExecutionConfig:
+        """The execution config."""
+        return self._config
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Settings of checkpoints."""
+        return self._checkpoint_config
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """How many subtasks every step has, unless it says otherwise."""
+        if not isinstance(parallelism, int) or parallelism < 1:
+            raise InvalidArgumentError(f"parallelism must be a positive number, not {parallelism!r}")
+        return self._set("parallelism.default", parallelism)
+
+    def get_parallelism(self) -> int:
+        """The default parallelism."""
+        return int(self._settings().get_integer("parallelism.default", self._default_parallelism()))
+
+    def _default_parallelism(self) -> int:
+        return min(os.cpu_count() or 1, 8)
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """The number of key groups; fixed for the life of a job's state."""
+        if not 0 < max_parallelism <= 32768:
+            raise InvalidArgumentError(f"max parallelism must be in 1..32768, not {max_parallelism}")
+        return self._set("pipeline.max-parallelism", max_parallelism)
+
+    def get_max_parallelism(self) -> int:
+        """The number of key groups, or -1 when it is not set."""
+        return int(self._settings().get_integer("pipeline.max-parallelism", -1))
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """STREAMING, BATCH or AUTOMATIC. A bounded job ends by itself in every mode."""
+        return self._set("execution.runtime-mode", execution_mode.name)
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """Accepted and ignored: a micro-batch is flushed as a whole."""
+        log.info("set_buffer_timeout has no effect: set execution.checkpointing.interval instead")
+        return self._set("execution.buffer-timeout", timeout_millis)
+
+    def get_buffer_timeout(self) -> int:
+        """What set_buffer_timeout was given; it has no effect."""
+        return int(self._settings().get_integer("execution.buffer-timeout", 100))
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Show every step outside of chains."""
+        return self._set("pipeline.operator-chaining.enabled", "false")
+
+    def is_chaining_enabled(self) -> bool:
+        """Whether plans show chains."""
+        return bool(self._settings().get_boolean("pipeline.operator-chaining.enabled", True))
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Always: chains need the same parallelism only."""
+        return True
+
+    def enable_checkpointing(self, interval: Any, mode: Any = None) -> StreamExecutionEnvironment:
+        """Start a batch every `interval`: a batch is a checkpoint of the whole job.
+
+        Args:
+            interval: milliseconds, a Duration, a timedelta, or text such as ``"5 seconds"``.
+            mode: a CheckpointingMode; exactly-once by default.
+        """
+        self._set("execution.checkpointing.interval", f"{to_millis(interval)} ms")
+        if mode is not None:
+            self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Milliseconds between batches, or -1 when batches follow each other at once."""
+        return int(self._settings().get_duration("execution.checkpointing.interval", -1))
+
+    def get_checkpointing_mode(self) -> Any:
+        """The checkpointing mode."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    get_checkpointing_consistency_mode = get_checkpointing_mode
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Never: batches need no alignment."""
+        return False
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Never: batches need no alignment."""
+        return False
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:  # noqa: FBT001
+        """Accepted: the state store always writes changelogs."""
+        return self._set("state.changelog.enabled", str(enabled).lower())
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What enable_changelog_state_backend was given."""
+        value = self._settings().get_string("state.changelog.enabled", "")
+        return None if value == "" else value == "true"
+
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Where savepoints go."""
+        return self._set("execution.checkpointing.savepoint-dir", directory)
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Where savepoints go."""
+        return self._settings().get_string("execution.checkpointing.savepoint-dir", "") or None
+
+    def get_default_local_parallelism(self) -> int:
+        """The parallelism when nothing is set: the cores of this machine, at most 8."""
+        return self._default_parallelism()
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Set the parallelism of this environment."""
+        self.set_parallelism(parallelism)
+
+    def register_slot_sharing_group(self, slot_sharing_group: Any) -> StreamExecutionEnvironment:
+        """Accepted and ignored: Spark places tasks."""
+        log.info("register_slot_sharing_group has no effect: Spark places tasks")
+        return self
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Jars for Spark, such as connectors; before the first job of this process."""
+        self._append("spark.jars", jars_path)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Like add_jars."""
+        self._append("spark.jars", classpaths)
+
+    def _append(self, key: str, values: tuple[str, ...]) -> None:
+        known = [part for part in self._configuration.get_string(key, "").split(",") if part]
+        self._set(key, ",".join([*known, *(value.removeprefix("file://") for value in values)]))
+
+    def add_python_file(self, file_path: str) -> None:
+        """A module, package folder or zip that the workers of a cluster need."""
+        self._python_files.append(file_path)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Not supported: install packages on the cluster's machines, or ship an archive."""
+        raise UnsupportedStepError(
+            "set_python_requirements is not supported",
+            fix="install the packages where Spark's workers run, or use "
+            "add_python_archive with a packed environment",
+        )
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """A packed environment or data archive for the workers (Spark's spark.archives)."""
+        name = archive_path if target_dir is None else f"{archive_path}#{target_dir}"
+        self._append("spark.archives", (name,))
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """The interpreter that the workers run."""
+        os.environ["PYSPARK_PYTHON"] = python_exec
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:  # noqa: FBT001, FBT002
+        """A file for the workers (Spark's spark.files)."""
+        self._append("spark.files", (file_path,))
+
+    # --- sources -----------------------------------------------------------------------------------
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy | None,
+        source_name: str,
+        type_info: Any = None,
+    ) -> DataStream:
+        """The stream of a Source.
+
+        Args:
+            source: what to read.
+            watermark_strategy: how records get timestamps and watermarks.
+            source_name: for plans, metrics and errors.
+            type_info: the type of the records, if the source does not say it.
+        """
+        from headrace.datastream.connectors.base import Source as SourceBase
+
+        if not isinstance(source, SourceBase):
+            raise InvalidArgumentError(
+                f"from_source expects a Source, not {type(source).__name__}",
+                fix="use a source of headrace.datastream.connectors, or derive from PythonSource",
+            )
+        produced = source.produced_type() if type_info is None else as_type(type_info)
+        step = Step(
+            id=self._graph.next_id(),
+            kind="source",
+            name=source_name,
+            output_type=produced,
+            call_site=call_site(),
+            source=source,
+        )
+        self._graph.add(step)
+        stream = DataStream(self, [Origin(step, None, produced)])
+        if watermark_strategy is None or _says_nothing(watermark_strategy):
+            return stream
+        return stream.assign_timestamps_and_watermarks(watermark_strategy)
+
+    def from_collection(self, collection: Any, type_info: Any = None) -> DataStream:
+        """A bounded stream of the items of a list."""
+        from headrace.datastream.connectors.collection import CollectionSource
+
+        declared = None if type_info is None else as_type(type_info)
+        source = CollectionSource(list(collection), declared)
+        return self.from_source(source, None, "Collection Source")
+
+    def from_dataframe(self, dataframe: Any) -> DataStream:
+        """The stream of a Spark DataFrame: a streaming one as it goes, a batch one to its end."""
+        from headrace.spark.dataframe_source import DataFrameSource
+
+        if self._session is None:
+            self._session = dataframe.sparkSession
+        return self.from_source(DataFrameSource(dataframe), None, "DataFrame Source")
+
+    def add_source(
+        self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
+    ) -> DataStream:
+        """The stream of a source; PyFlink's Java SourceFunctions do not exist here."""
+        return self.from_source(source_func, None, source_name, type_info)
+
+    def create_input(self, input_format: Any, type_info: Any = None) -> DataStream:
+        """The stream of an input format that is also a Source."""
+        return self.from_source(input_format, None, "Input Format", type_info)
+
+    def socket_text_stream(self, hostname: str, port: int) -> DataStream:
+        """Lines of text from a socket; what was in flight is lost after a failure."""
+        from headrace.datastream.connectors.socket import SocketTextSource
+
+        return self.from_source(SocketTextSource(hostname, port), None, "Socket Source")
+
+    def from_sequence(self, start: int, end: int) -> DataStream:
+        """All whole numbers from `start` to `end`, both included."""
+        from headrace.datastream.connectors.number_seq import NumberSequenceSource
+
+        return self.from_source(NumberSequenceSource(start, end), None, "Sequence Source")
+
+    # --- running -----------------------------------------------------------------------------------
+
+    def get_spark_session(self) -> Any:
+        """The SparkSession that jobs of this environment run on; starts Spark if needed."""
+        from headrace.spark.session import base_session
+
+        if self._session is None:
+            spec = self._spec("session")
+            self._session = base_session(spec.spark_settings, spec.master)
+        return self._session
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the program and wait for its end; Ctrl-C stops the job cleanly."""
+        client = self.execute_async(job_name or "headrace job")
+        return client._wait()
+
+    def execute_async(self, job_name: str = "headrace job") -> JobClient:
+        """Start the program and go on; the client can watch and cancel it."""
+        return JobClient(self._submit(self._take_graph(), job_name))
+
+    def _take_graph(self) -> StreamGraph:
+        """The program up to now; the next execute starts a new one from the same streams."""
+        ends = self._graph.sinks()
+        program = self._graph.reachable_from(ends)
+        self._graph.steps = [step for step in self._graph.steps if not step.is_sink]
+        return program
+
+    def _submit(self, graph: StreamGraph, name: str) -> Job:
+        from headrace.control.submit import submit
+
+        return submit(graph, self._spec(name))
+
+    def _spec(self, name: str) -> JobSpec:
+        from headrace.control.submit import JobSpec
+
+        settings = self._settings()
+        values = settings.to_dict()
+        maximum = self.get_max_parallelism()
+        parallelism = self.get_parallelism()
+        return JobSpec(
+            name=settings.get_string("pipeline.name", "") or name,
+            parallelism=parallelism,
+            max_parallelism=None if maximum < 0 else maximum,
+            master=settings.get_string("spark.master", f"local[{max(parallelism, 2)}]"),
+            spark_settings={
+                key: str(value)
+                for key, value in values.items()
+                if key.startswith("spark.") and key != "spark.master"
+            },
+            options=values,
+            checkpoint_dir=settings.get_string("execution.checkpointing.dir", "") or None,
+            interval_ms=max(0, self.get_checkpoint_interval()),
+            job_parameters=self._config.get_global_job_parameters() or {},
+            session=self._session,
+            python_files=list(self._python_files),
+        )
+
+    def _collect(self, stream: DataStream, name: str, *, alone: bool = False) -> CloseableIterator:
+        from headrace.control.collect import collect
+
+        return collect(self, stream, name, alone=alone)
+
+    def _to_dataframe(self, stream: DataStream) -> Any:
+        from headrace.control.dataframe import to_dataframe
+
+        return to_dataframe(self, stream)
+
+    def get_execution_plan(self) -> str:
+        """The program as JSON, in the shape that Flink's plan visualisers read."""
+        from headrace.plan.explain import plan_as_json
+
+        return plan_as_json(self._graph.reachable_from(self._graph.sinks()), self._plan_options())
+
+    def explain(self) -> str:
+        """The program as text: levels, chains, exchanges, and what runs natively or why not."""
+        from headrace.plan.explain import plan_as_text
+
+        return plan_as_text(self._graph.reachable_from(self._graph.sinks()), self._plan_options())
+
+    def _plan_options(self) -> Any:
+        from headrace.plan.planner import PlanOptions
+
+        spec = self._spec("explain")
+        return PlanOptions(spec.parallelism, spec.max_parallelism)
+
+    def close(self) -> None:
+        """Nothing to release: Spark lives on for other environments of this process."""
+
+
+def _says_nothing(strategy: WatermarkStrategy) -> bool:
+    return (
+        strategy.delay_ms is None
+        and strategy.generator_supplier is None
+        and strategy.timestamp_assigner is None
+    )

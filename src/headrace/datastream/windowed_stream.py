@@ -1,0 +1,174 @@
+"""Windows over a keyed stream, or over a whole one: assigner, trigger, evictor, lateness, function.
+
+Next: runtime/operators/window.py runs what is described here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from headrace.common.time import to_millis
+from headrace.datastream.stream_builder import Origin, add_step, as_type
+from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from headrace.common.typeinfo import TypeInformation
+    from headrace.datastream.data_stream import DataStream
+    from headrace.datastream.output_tag import OutputTag
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.datastream.window import Trigger, WindowAssigner
+    from headrace.runtime.windows.description import WindowDescription
+
+
+class _Windows:
+    """What windows over keyed and whole streams have in common."""
+
+    _name = "Window"
+
+    def __init__(self, stream: DataStream, window_assigner: WindowAssigner) -> None:
+        from headrace.runtime.windows.description import WindowDescription
+
+        self._stream = stream
+        self._windows = WindowDescription(window_assigner)
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment of the stream."""
+        return self._stream._env
+
+    def get_input_type(self) -> TypeInformation:
+        """The type of the records."""
+        return self._stream.get_type()
+
+    def trigger(self, trigger: Trigger) -> Self:
+        """Decide when windows are evaluated; replaces the assigner's own trigger."""
+        self._windows.set_trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Any) -> Self:
+        """Remove records before or after a window is evaluated; keeps all records until then."""
+        self._windows.evictor = evictor
+        return self
+
+    def allowed_lateness(self, time_ms: Any) -> Self:
+        """Keep windows this long after their end, and evaluate them again for late records."""
+        lateness = to_millis(time_ms)
+        if lateness < 0:
+            raise InvalidArgumentError(f"allowed lateness must not be negative, got {time_ms!r}")
+        self._windows.allowed_lateness_ms = lateness
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Send records that come too late to a side output instead of dropping them."""
+        self._windows.late_tag = output_tag.tag_id
+        return self
+
+    def reduce(
+        self, reduce_function: Any, window_function: Any = None, output_type: Any = None
+    ) -> DataStream:
+        """Reduce the records of a window as they come; keeps one value per window."""
+        if window_function is None:
+            result = self.get_input_type() if output_type is None else as_type(output_type)
+        else:
+            result = _result_type(output_type, window_function)
+        return self._add(self._windows.reducing(reduce_function, window_function), "reduce", result)
+
+    def aggregate(
+        self,
+        aggregate_function: Any,
+        window_function: Any = None,
+        accumulator_type: Any = None,
+        output_type: Any = None,
+    ) -> DataStream:
+        """Aggregate the records of a window as they come; keeps one accumulator per window."""
+        if window_function is None:
+            result = as_type(output_type, aggregate_function, "get_result")
+        else:
+            result = _result_type(output_type, window_function)
+        described = self._windows.aggregating(aggregate_function, window_function)
+        return self._add(described, "aggregate", result)
+
+    def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
+        """Hand all records of a window to a WindowFunction."""
+        result = _result_type(output_type, window_function, "apply")
+        return self._add(self._windows.buffering(window_function), "apply", result)
+
+    def process(self, process_window_function: Any, output_type: Any = None) -> DataStream:
+        """Hand all records of a window to a ProcessWindowFunction."""
+        result = _result_type(output_type, process_window_function)
+        return self._add(self._windows.buffering(process_window_function), "process", result)
+
+    def _rolling(self, kind: str, field: int | str) -> DataStream:
+        from headrace.runtime.operators.keyed import rolling_reduce
+
+        described = self._windows.reducing(rolling_reduce(kind, field), None)
+        return self._add(described, kind, self.get_input_type())
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """The sum of a field over each window."""
+        return self._rolling("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """The smallest value of a field in each window."""
+        return self._rolling("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """The largest value of a field in each window."""
+        return self._rolling("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """The record with the smallest value in each window."""
+        return self._rolling("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """The record with the largest value in each window."""
+        return self._rolling("max_by", position_to_max_by)
+
+    def _add(self, described: WindowDescription, what: str, result: TypeInformation) -> DataStream:
+        from headrace.datastream.data_stream import DataStream
+        from headrace.runtime.operators.window import WindowOperator
+
+        stream = self._keyed()
+        step = add_step(
+            stream._env,
+            "window",
+            f"{self._name}({type(described.assigner).__name__}, {what})",
+            WindowOperator(described),
+            result,
+            [(stream._origins, stream._partitioning)],
+            keyings=(stream._keying(),),
+        )
+        if self._parallelism is not None:
+            step.parallelism = self._parallelism
+        return DataStream(stream._env, [Origin(step, None, result)])
+
+    _parallelism: int | None = None
+
+    def _keyed(self) -> DataStream:
+        return self._stream
+
+
+class WindowedStream(_Windows):
+    """Windows per key."""
+
+
+class AllWindowedStream(_Windows):
+    """Windows over the whole stream: one key, one subtask."""
+
+    _name = "WindowAll"
+    _parallelism = 1
+
+    def __init__(self, stream: DataStream, window_assigner: WindowAssigner) -> None:
+        super().__init__(stream, window_assigner)
+        self._windows.over_all = True
+
+    def _keyed(self) -> DataStream:
+        return self._stream.key_by(_same_key)
+
+
+def _same_key(record: Any) -> int:
+    return 0
+
+
+def _result_type(declared: Any, function: Any, method: str = "process") -> TypeInformation:
+    found = method if hasattr(function, method) else "apply"
+    return as_type(declared, function, found, elements=True)

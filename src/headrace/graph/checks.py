@@ -1,0 +1,58 @@
+"""Checks a whole program before anything runs.
+
+In: a StreamGraph.  Out: nothing, or an error that names the user's line.  Next: plan/planner.py
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.errors import DuplicateUidError, EmptyProgramError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from headrace.graph.nodes import Step
+    from headrace.graph.stream_graph import StreamGraph
+
+
+def check_graph(graph: StreamGraph) -> None:
+    """Raise the first thing that makes this program impossible to run."""
+    check_not_empty(graph)
+    check_uids(graph)
+    check_parallelism(graph)
+
+
+def check_not_empty(graph: StreamGraph) -> None:
+    """A program without a sink would compute nothing that anyone could see."""
+    if not graph.sinks():
+        raise EmptyProgramError(
+            "the program has no sink, so there is nothing to execute",
+            fix="end a stream with .print(), .sink_to(...), .add_sink(...) or "
+            ".execute_and_collect()",
+        )
+
+
+def check_uids(graph: StreamGraph) -> None:
+    """State is found by uid, so a uid must name one step."""
+    seen: dict[str, Step] = {}
+    for step in graph.steps:
+        if step.uid is None:
+            continue
+        first = seen.setdefault(step.uid, step)
+        if first is not step:
+            raise DuplicateUidError(
+                f"uid {step.uid!r} is used by two steps, so their state could not be told apart",
+                where=f"{step.call_site}; first used at {first.call_site}",
+                fix="give one of them another uid; to keep old state, leave the first unchanged",
+            )
+
+
+def check_parallelism(graph: StreamGraph) -> None:
+    """No step may have more subtasks than there are key groups."""
+    for step in graph.steps:
+        if step.parallelism and step.max_parallelism and step.parallelism > step.max_parallelism:
+            raise InvalidArgumentError(
+                f"step {step.name!r} has parallelism {step.parallelism}, above its max "
+                f"parallelism {step.max_parallelism}",
+                where=step.call_site,
+                fix="raise set_max_parallelism or lower set_parallelism",
+            )

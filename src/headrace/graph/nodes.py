@@ -1,0 +1,87 @@
+"""What a program is made of: steps, and edges that say how records get from one to the next.
+
+In: calls on a DataStream.  Out: Step and Edge objects in graph/stream_graph.py.
+A step holds its *operator*: an unopened, picklable object of runtime/operators that a worker will
+open and run, just as Flink's transformations hold operator factories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.common.typeinfo import TypeInformation
+    from headrace.datastream.connectors.base import Source
+    from headrace.graph.call_site import CallSite
+    from headrace.runtime.operators.base import Operator
+    from headrace.runtime.partition import Partitioning
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """Records of `origin` (its main output, or the side output `tag`) reach an input of a step."""
+
+    origin: Step
+    partitioning: Partitioning
+    tag: str | None = None
+    input: int = 0
+    # the type of the records on this edge: the origin's, or the side output's
+    type_info: TypeInformation | None = None
+
+    @property
+    def record_type(self) -> TypeInformation:
+        """The type of what travels here."""
+        return self.type_info if self.type_info is not None else self.origin.output_type
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One operator of the program, with all that the user said about it."""
+
+    id: int
+    kind: str
+    name: str
+    output_type: TypeInformation
+    call_site: CallSite
+    inputs: list[Edge] = field(default_factory=list)
+    operator: Operator | None = None
+    source: Source | None = None
+    native: NativeStep | None = None
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    description: str | None = None
+    # Flink's chaining controls: may this step be called directly by / call directly its neighbours
+    chain_before: bool = True
+    chain_after: bool = True
+    # the key selector of each input, where the stream is keyed
+    key_selectors: tuple[Callable[[Any], Any] | None, ...] = ()
+
+    @property
+    def stable_id(self) -> str:
+        """The name under which this step keeps state: its uid, or its place in the program."""
+        return self.uid if self.uid is not None else f"step-{self.id}"
+
+    @property
+    def is_sink(self) -> bool:
+        """Whether records end here: in a sink, or as the DataFrame that a program asked for."""
+        return self.kind in ("sink", "dataframe")
+
+    @property
+    def is_source(self) -> bool:
+        """Whether records start here."""
+        return self.kind == "source"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeStep:
+    """A step that Catalyst can run: column expressions given where a function is expected.
+
+    `expressions` are headrace expressions or pyspark Columns; spark/native.py applies them.
+    """
+
+    kind: str  # "filter" or "select"
+    expressions: tuple[Any, ...]

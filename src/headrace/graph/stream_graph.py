@@ -1,0 +1,58 @@
+"""The program as a directed acyclic graph.
+
+In: steps added by datastream/.  Out: traversals for checks, explain and the planner.
+Next: graph/checks.py, then plan/planner.py
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.graph.nodes import Edge, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class StreamGraph:
+    """All steps of one program, in the order the user made them (so inputs come first)."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._next_id = 1
+
+    def next_id(self) -> int:
+        """A number for the next step; ids are never reused within an environment."""
+        number = self._next_id
+        self._next_id += 1
+        return number
+
+    def add(self, step: Step) -> Step:
+        """Append a step whose inputs are already here."""
+        self.steps.append(step)
+        return step
+
+    def sinks(self) -> list[Step]:
+        """The ends of the program."""
+        return [step for step in self.steps if step.is_sink]
+
+    def reachable_from(self, ends: list[Step]) -> StreamGraph:
+        """The part of the program that feeds `ends`, in the same order."""
+        wanted: set[int] = set()
+        pending = list(ends)
+        while pending:
+            step = pending.pop()
+            if step.id not in wanted:
+                wanted.add(step.id)
+                pending.extend(edge.origin for edge in step.inputs)
+        part = StreamGraph()
+        part.steps = [step for step in self.steps if step.id in wanted]
+        part._next_id = self._next_id
+        return part
+
+    def outputs_of(self, step: Step) -> Iterator[tuple[Step, Edge]]:
+        """Every (consumer, edge) that takes records of `step`."""
+        for consumer in self.steps:
+            for edge in consumer.inputs:
+                if edge.origin is step:
+                    yield consumer, edge

@@ -1,0 +1,50 @@
+"""The physical plan: what spark/build.py turns into one streaming query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.graph.nodes import Step
+    from headrace.runtime.stage import EdgePlan, StagePlan
+
+
+@dataclass(slots=True)
+class SourcePlan:
+    """One source: the native steps Catalyst runs right behind it, then its stage 0."""
+
+    step: Step
+    native_steps: list[Step]
+    stage: StagePlan
+
+
+@dataclass(slots=True)
+class NativeJob:
+    """A program that Catalyst can run as a whole: one source, native steps, native sinks."""
+
+    source: Step
+    # for each sink the native steps between source and sink
+    sinks: list[tuple[Step, list[Step]]]
+
+
+@dataclass(slots=True)
+class PhysicalPlan:
+    """Stage 0 of every source, then one stage per level."""
+
+    sources: list[SourcePlan]
+    stages: list[StagePlan]
+    sinks: list[Step]
+    edges: list[EdgePlan]
+    levels: dict[int, int]
+    lowering: dict[int, tuple[str, str]]  # step id -> ("native" | "python", why)
+    slots: int
+    uses_time: bool
+    native_job: NativeJob | None = None
+    chains: list[list[Step]] = field(default_factory=list)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the job ends by itself."""
+        return all(plan.step.source is not None and plan.step.source.is_bounded()
+                   for plan in self.sources)

@@ -1,0 +1,128 @@
+"""Joins operators: neighbours in a stage call each other directly, others through an exchange.
+
+In: a StagePlan.  Out: opened operators whose outputs lead to the next ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from headrace.errors import TypeMismatchError
+from headrace.runtime.buffers import WATERMARK, data_frame, message_frame
+from headrace.runtime.codec import DoesNotFit, codec_for
+from headrace.runtime.records import Records
+
+if TYPE_CHECKING:
+    from headrace.runtime.operators.base import Operator
+    from headrace.runtime.outbox import Outbox
+    from headrace.runtime.stage import EdgePlan
+    from headrace.runtime.watermarks import Valve
+
+# Larger lists are cut before they are encoded, so that a frame stays within memory and a packet.
+FRAME_RECORDS = 100_000
+
+
+class Channel:
+    """Names the channel that watermarks of the running task belong to: a subtask, or a split."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class InputGate:
+    """An input of an operator: counts records and combines the watermarks of its edges."""
+
+    def __init__(self, operator: Operator, number: int, valve: Valve | None) -> None:
+        self.operator = operator
+        self.number = number
+        self.valve = valve
+
+    def accept(self, records: Records) -> None:
+        """Hand records to the operator."""
+        self.operator.runtime.metrics.records_in += len(records)
+        self.operator.process(records, self.number)
+
+    def watermark(self, edge: int, channel: str, timestamp: int) -> None:
+        """A channel of an edge came this far in event time."""
+        if self.valve is None:  # in front of the first exchange there is nothing to combine
+            self.operator.pass_watermark(timestamp)
+            return
+        risen = self.valve.update(edge, channel, timestamp)
+        if risen is not None:
+            self.operator.watermark(risen, self.number)
+
+
+class ChainedOutput:
+    """Calls the next operator of the same stage."""
+
+    def __init__(self, gate: InputGate, edge: int) -> None:
+        self.accept = gate.accept
+        self._gate = gate
+        self._edge = edge
+
+    def watermark(self, timestamp: int) -> None:
+        """Hand a watermark on; a chained edge is a single channel."""
+        self._gate.watermark(self._edge, "chained", timestamp)
+
+
+class HasOutbox(Protocol):
+    """The task an exchange belongs to; a failed batch gives it a new outbox."""
+
+    outbox: Outbox
+
+
+class ExchangeOutput:
+    """Sends records to the subtasks of a later stage."""
+
+    def __init__(
+        self, edge: EdgePlan, task: HasOutbox, channel: Channel, origin: Operator | None
+    ) -> None:
+        self._edge = edge
+        self._task = task
+        self._channel = channel
+        self._origin = origin
+        self._codec = codec_for(edge.type_info)
+
+    def accept(self, records: Records) -> None:
+        """Route, encode and post records."""
+        for target, part in self._edge.partitioning.route(records):
+            for piece in _pieces(part):
+                self._task.outbox.add(target, self._encode(piece))
+
+    def _encode(self, records: Records) -> list[bytes]:
+        try:
+            return data_frame(records, self._edge.id, self._codec)
+        except DoesNotFit as misfit:
+            raise self._mismatch(misfit) from None
+
+    def _mismatch(self, misfit: DoesNotFit) -> TypeMismatchError:
+        name = "source" if self._origin is None else self._origin.runtime.name
+        where = None if self._origin is None else self._origin.runtime.where
+        return type_mismatch(misfit, name, where)
+
+    def watermark(self, timestamp: int) -> None:
+        """Tell every subtask that may receive records of this edge."""
+        frame = message_frame(WATERMARK, self._edge.id, (self._channel.name, timestamp))
+        for slot in range(self._edge.parallelism):
+            self._task.outbox.add(slot, frame)
+
+
+def type_mismatch(misfit: DoesNotFit, name: str, where: str | None) -> TypeMismatchError:
+    """The error for a record that is not of its stream's declared type."""
+    field = f" in field {misfit.field!r}" if misfit.field else ""
+    return TypeMismatchError(
+        f"step {name!r} put out {misfit.value!r:.200} of type {type(misfit.value).__name__}"
+        f"{field}, where {misfit.expected} is declared",
+        where=where,
+        fix="return a value of the declared type, or correct output_type; without output_type "
+        "any value is accepted",
+    )
+
+
+def _pieces(records: Records) -> list[Records]:
+    count = len(records)
+    if count <= FRAME_RECORDS:
+        return [records]
+    return [records.slice(start, FRAME_RECORDS) for start in range(0, count, FRAME_RECORDS)]

@@ -1,0 +1,57 @@
+"""Reads and replaces a field of a record, whatever the record is: tuple, Row, list, dict, object."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.types import Row
+from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def get_field(field: int | str) -> Callable[[Any], Any]:
+    """A function that reads the field; position 0 of a plain number is the number itself."""
+
+    def read(record: Any) -> Any:
+        try:
+            if isinstance(field, str) and not isinstance(record, Row | dict):
+                return getattr(record, field)
+            return record[field]
+        except (TypeError, IndexError, KeyError, AttributeError) as error:
+            if field == 0 and isinstance(record, int | float | str):
+                return record
+            raise _no_field(field, record) from error
+
+    return read
+
+
+def with_field(field: int | str) -> Callable[[Any, Any], Any]:
+    """A function that gives the record with another value in the field; the old one is not touched."""
+
+    def write(record: Any, value: Any) -> Any:
+        if isinstance(record, tuple):
+            if hasattr(record, "_replace"):
+                name = field if isinstance(field, str) else record._fields[field]
+                return record._replace(**{name: value})
+            assert isinstance(field, int)
+            return (*record[:field], value, *record[field + 1 :])
+        if dataclasses.is_dataclass(record) and not isinstance(record, type):
+            return dataclasses.replace(record, **{str(field): value})
+        if isinstance(record, int | float | str):
+            return value
+        changed = copy.copy(record)
+        changed[field] = value
+        return changed
+
+    return write
+
+
+def _no_field(field: int | str, record: Any) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"record {record!r:.100} of type {type(record).__name__} has no field {field!r}",
+        fix="give the position of a tuple's field, or the name of a row's field",
+    )

@@ -1,0 +1,216 @@
+"""What every operator has: an opening, a way in for records and watermarks, a way out.
+
+An operator is made on the driver (unopened, picklable), travels inside the plan, and is opened once
+per subtask in a worker.  Records come in lists; an operator hands lists to its outputs.
+Next: operators/stateless.py for the simplest ones; runtime/chain.py for how they are joined.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.errors import HeadraceError, UserFunctionError
+from headrace.runtime.records import MIN_TIMESTAMP, Records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from headrace.runtime.chain import Channel
+    from headrace.runtime.key_selectors import Keying
+    from headrace.runtime.metrics import OperatorMetrics
+    from headrace.runtime.state.backend import PageStore
+
+
+class Consumer(Protocol):
+    """Takes what an operator puts out: the next operator of the chain, or an exchange."""
+
+    def accept(self, records: Records) -> None:
+        """Take records, in order."""
+        ...
+
+    def watermark(self, timestamp: int) -> None:
+        """Event time has reached `timestamp` for all that follows."""
+        ...
+
+
+class Output:
+    """The main output and the side outputs of one operator."""
+
+    def __init__(self, metrics: OperatorMetrics) -> None:
+        self.main: list[Consumer] = []
+        self.sides: dict[str, list[Consumer]] = {}
+        self._metrics = metrics
+
+    def emit(self, records: Records) -> None:
+        """Hand records to every consumer of the main output."""
+        if len(records):
+            self._metrics.records_out += len(records)
+            for consumer in self.main:
+                consumer.accept(records)
+
+    def emit_side(self, tag: str, records: Records) -> None:
+        """Hand records to the consumers of a side output; without any they are dropped."""
+        for consumer in self.sides.get(tag, ()):
+            consumer.accept(records)
+
+    def watermark(self, timestamp: int) -> None:
+        """Hand a watermark to every consumer of every output."""
+        for consumer in self.main:
+            consumer.watermark(timestamp)
+        for consumers in self.sides.values():
+            for consumer in consumers:
+                consumer.watermark(timestamp)
+
+
+@dataclass(slots=True)
+class OperatorRuntime:
+    """Everything an operator gets when it is opened in a subtask."""
+
+    name: str
+    uid: str
+    where: str
+    subtask: int
+    parallelism: int
+    max_parallelism: int
+    output: Output
+    store: PageStore
+    metrics: OperatorMetrics
+    clock: Callable[[], int]
+    channel: Channel
+    # in front of the first exchange: nothing is remembered from batch to batch
+    at_source: bool = False
+    keyings: tuple[Keying | None, ...] = ()
+    attempt: str = ""
+    batch_id: int = 0
+    job_id: str = ""
+    job_name: str = ""
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    side_types: dict[str, Any] = field(default_factory=dict)
+
+
+class Operator:
+    """Base of all operators.
+
+    Subclasses override `process`, and what else they need of the rest. The fields below `open` are
+    rebuilt there; what survives a restart is in the store.
+    """
+
+    inputs = 1
+    # whether the operator needs event time, timers or the end of input to do its work
+    uses_time = False
+    runtime: OperatorRuntime
+    output: Output
+
+    def open(self, runtime: OperatorRuntime) -> None:
+        """Called once in a worker, before any record."""
+        self.runtime = runtime
+        self.output = runtime.output
+        self.input_watermarks = [MIN_TIMESTAMP] * self.inputs
+        self.current_watermark = MIN_TIMESTAMP
+
+    def process(self, records: Records, input: int) -> None:  # noqa: A002
+        """Take records of an input, in order."""
+        raise NotImplementedError
+
+    def watermark(self, timestamp: int, input: int) -> None:  # noqa: A002
+        """An input's clock moved; with two inputs the slower one decides."""
+        self.input_watermarks[input] = timestamp
+        combined = min(self.input_watermarks)
+        if combined > self.current_watermark:
+            self.current_watermark = combined
+            self.advance_watermark(combined)
+            self.output.watermark(combined)
+
+    def pass_watermark(self, timestamp: int) -> None:
+        """A watermark in front of the first exchange, where splits must not be combined."""
+        self.output.watermark(timestamp)
+
+    def advance_watermark(self, timestamp: int) -> None:
+        """The operator's event time moved: fire what is due, before the watermark goes on."""
+
+    def advance_processing_time(self, now: int) -> None:
+        """The wall clock moved."""
+
+    def next_processing_timer(self) -> int | None:
+        """When this operator wants to be woken by the wall clock."""
+        return None
+
+    def reload(self, watermarks: list[int]) -> None:
+        """The store holds more than this process has seen: forget what was read from it."""
+        self.input_watermarks = list(watermarks)
+        self.current_watermark = min(watermarks, default=MIN_TIMESTAMP)
+
+    def begin_batch(self) -> None:
+        """A new batch starts; `runtime.batch_id` and `runtime.attempt` are its."""
+
+    def flush(self) -> None:
+        """The batch ends: write what must survive to the store."""
+
+    def messages(self) -> Iterator[Any]:
+        """What the driver has to know of this batch."""
+        return iter(())
+
+    def close(self) -> None:
+        """No more records will come in this process."""
+
+    def failed(self, error: Exception, record: Any = None) -> HeadraceError:
+        """An error of user code, with what the user needs to find it."""
+        return user_error(error, self.runtime, record)
+
+
+def user_error(error: Exception, runtime: OperatorRuntime, record: Any) -> HeadraceError:
+    """Wrap what a user's function raised; errors of headrace's own only learn where they are."""
+    if isinstance(error, HeadraceError):
+        if error.where is None:
+            error.where = f"step {runtime.name!r} at {runtime.where}"
+        return error
+    original = f"{type(error).__name__}: {error}"
+    wrapped = UserFunctionError(
+        f"the function of step {runtime.name!r} raised {original}",
+        where=runtime.where,
+        fix=None if record is None else f"it was given {_preview(record)}",
+    )
+    wrapped.step, wrapped.uid, wrapped.original = runtime.name, runtime.uid, original
+    wrapped.record = None if record is None else _preview(record)
+    wrapped.user_traceback = _user_frames(error)
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def _preview(record: Any) -> str:
+    try:
+        text = repr(record)
+    except Exception as error:  # a broken __repr__ must not hide the real error
+        text = f"<{type(record).__name__}, whose repr raised {type(error).__name__}>"
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def _user_frames(error: BaseException) -> str:
+    """The traceback without the frames of headrace, Spark and their callers."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "/headrace/runtime/" not in frame.filename and "/pyspark/" not in frame.filename
+    ]
+    return "".join(traceback.format_list(frames))
+
+
+class ListCursor:
+    """Iterates a list and can tell afterwards which item was the last one handed out."""
+
+    __slots__ = ("_iterator", "_values")
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+        self._iterator = iter(values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._iterator
+
+    @property
+    def current(self) -> Any:
+        """The item that was handed out last: the one a function failed on."""
+        position = len(self._values) - self._iterator.__length_hint__() - 1
+        return self._values[position] if 0 <= position < len(self._values) else None

@@ -1,0 +1,355 @@
+"""The window operator: puts records into windows, evaluates them when their trigger says so.
+
+    record ─▶ assigner ─▶ windows ─▶ late? ─▶ contents of (key, window) ─▶ trigger ─▶ fire / purge
+    timer  ─▶ trigger ─▶ fire / purge ─▶ end of life? ─▶ everything of (key, window) is cleared
+
+Contents are one value (reduce), one accumulator (aggregate) or, without either or with an evictor,
+all records with their timestamps.  Section 2 and 3 of Flink's semantics are the rules.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from headrace.datastream.window import CountWindow, GlobalWindow, TimeWindow
+from headrace.datastream.window.evictors import TimestampedValue
+from headrace.errors import StateError
+from headrace.runtime.operators.functions import callable_of, open_function
+from headrace.runtime.operators.keyed import TimedOperator
+from headrace.runtime.operators.process import ProcessOutput
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.state.states import StateProvider
+from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
+from headrace.runtime.windows.merging_set import MergingSet
+
+if TYPE_CHECKING:
+    from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.windows.description import WindowDescription
+
+_EMPTY = object()
+
+
+class WindowOperator(TimedOperator):
+    """Windows of one step in one subtask."""
+
+    def __init__(self, description: WindowDescription) -> None:
+        super().__init__(description.function)
+        self.description = description
+
+    def open(self, runtime: OperatorRuntime) -> None:
+        described = self.description
+        self.trigger_states = StateProvider(runtime.store, f"{runtime.uid}/trigger")
+        self.window_states = StateProvider(runtime.store, f"{runtime.uid}/window-state")
+        self.global_states = StateProvider(runtime.store, f"{runtime.uid}/global-state")
+        super().open(runtime)
+        self.assigner, self.trigger = described.assigner, described.trigger
+        self.event_time = self.assigner.is_event_time()
+        self.lateness = described.allowed_lateness_ms if self.event_time else 0
+        self.contents = self.states.table("contents")
+        self.merging_table = self.states.table("merging")
+        self.key: Any = None
+        self.assigner_context = AssignerContext(self)
+        self.trigger_context = TriggerContext(self)
+        self.function_context = FunctionContext(self)
+        self.out = ProcessOutput(self.output)
+        self._open_functions()
+
+    def _open_functions(self) -> None:
+        described = self.description
+        for function in (described.reduce, described.aggregate):
+            open_function(self, function, self.context_for_user)
+        self.reduce = None if described.reduce is None else callable_of(described.reduce, "reduce")
+        self.aggregate = described.aggregate
+        self.buffers = described.evictor is not None or (
+            self.reduce is None and self.aggregate is None
+        )
+        function = described.function
+        self.with_context = function is not None and hasattr(function, "process")
+        if function is not None:
+            self.call = callable_of(function, "process" if self.with_context else "apply")
+
+    def reload(self, watermarks: list[int]) -> None:
+        super().reload(watermarks)
+        for states in (self.trigger_states, self.window_states, self.global_states):
+            states.forget()
+
+    def flush(self) -> None:
+        super().flush()
+        for states in (self.trigger_states, self.window_states, self.global_states):
+            states.flush()
+
+    # --- records -----------------------------------------------------------------------------
+
+    def process(self, records: Records, input: int) -> None:  # noqa: A002
+        add = self._add_merging if self.description.merging else self._add
+        value: Any = None
+        keys = self.keys(records)
+        try:
+            for key, (value, timestamp) in zip(keys, records.pairs(), strict=True):
+                self.key = key
+                time = MIN_TIMESTAMP if timestamp is None else timestamp
+                windows = self.assigner.assign_windows(value, time, self.assigner_context)
+                if not add(value, time, windows) and self._is_late(time):
+                    self._late(value, time)
+        except Exception as error:
+            raise self.failed(error, value) from error
+        self.out.flush()
+
+    def _add(self, value: Any, time: int, windows: Any) -> bool:
+        """Put a record into its windows; False if all of them are over."""
+        accepted = False
+        for window in windows:
+            if self._is_over(window):
+                continue
+            accepted = True
+            namespace = self.encode(window)
+            self._add_content((self.key, namespace), value, time)
+            self.trigger_context.namespace = namespace
+            self._react(
+                self.trigger.on_element(value, time, window, self.trigger_context),
+                window,
+                namespace,
+            )
+            self._register_cleanup(window, namespace)
+        return accepted
+
+    def _add_merging(self, value: Any, time: int, windows: Any) -> bool:
+        accepted = False
+        merging = self._merging_set()
+        for window in windows:
+            merged = merging.add(window, self._on_merge)
+            if self._is_over(merged):
+                merging.retire(merged)
+                continue
+            accepted = True
+            kept_under = self.encode(merging.state_of[merged])
+            self._add_content((self.key, kept_under), value, time)
+            namespace = self.encode(merged)
+            self.trigger_context.namespace = namespace
+            result = self.trigger.on_element(value, time, merged, self.trigger_context)
+            self._react(result, merged, kept_under)
+            self._register_cleanup(merged, namespace)
+        self._keep_merging_set(merging)
+        return accepted
+
+    def _on_merge(self, result: Any, parts: list[Any], keep: Any, move: list[Any]) -> None:
+        if self.event_time and _end(result, self.lateness) <= self.current_watermark:
+            raise StateError(
+                f"window {result} would be over by the merge that makes it",
+                fix="a merging assigner must not give windows that end before their parts",
+            )
+        context = self.trigger_context
+        context.namespace = self.encode(result)
+        context.merged = [self.encode(part) for part in parts]
+        self.trigger.on_merge(result, context)
+        for part in parts:
+            if part != result:
+                context.namespace = self.encode(part)
+                self.trigger.clear(part, context)
+                self._delete_cleanup(part, context.namespace)
+        for source in move:
+            self._move_content(self.encode(source), self.encode(keep))
+
+    def _late(self, value: Any, time: int) -> None:
+        if self.description.late_tag is None:
+            self.runtime.metrics.late_records_dropped += 1
+        else:
+            self.output.emit_side(self.description.late_tag, Records([value], [time]))
+
+    # --- timers ------------------------------------------------------------------------------
+
+    def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        self._on_timer(timestamp, key, namespace, event=True)
+
+    def fire_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        self._on_timer(timestamp, key, namespace, event=False)
+
+    def _on_timer(self, timestamp: int, key: Any, namespace: Any, *, event: bool) -> None:
+        self.key = key
+        window = self.decode(namespace)
+        merging = self._merging_set() if self.description.merging else None
+        if merging is None:
+            kept_under = namespace
+        elif window in merging.state_of:
+            kept_under = self.encode(merging.state_of[window])
+        else:
+            return  # the window was merged into another one
+        context = self.trigger_context
+        context.namespace = namespace
+        call = self.trigger.on_event_time if event else self.trigger.on_processing_time
+        try:
+            self._react(call(timestamp, window, context), window, kept_under)
+            if event == self.event_time and timestamp == self._cleanup_time(window):
+                self._clear(window, namespace, kept_under, merging)
+        except Exception as error:
+            raise self.failed(error) from error
+
+    def after_timers(self) -> None:
+        self.out.flush()
+
+    def _react(self, result: Any, window: Any, kept_under: Any) -> None:
+        if result.is_fire():
+            self._evaluate(window, kept_under)
+        if result.is_purge():
+            self.contents.remove((self.key, kept_under))
+
+    def _clear(self, window: Any, namespace: Any, kept_under: Any, merging: Any) -> None:
+        self.contents.remove((self.key, kept_under))
+        self.trigger_context.namespace = namespace
+        self.trigger.clear(window, self.trigger_context)
+        clear = getattr(self.description.function, "clear", None)
+        if clear is not None:
+            self.function_context.current = window
+            clear(self.function_context)
+        if merging is not None:
+            merging.retire(window)
+            self._keep_merging_set(merging)
+
+    # --- the life of a window ----------------------------------------------------------------
+
+    def _is_over(self, window: Any) -> bool:
+        return self.event_time and _end(window, self.lateness) <= self.current_watermark
+
+    def _is_late(self, time: int) -> bool:
+        return self.event_time and time + self.lateness <= self.current_watermark
+
+    def _cleanup_time(self, window: Any) -> int:
+        return _end(window, self.lateness)
+
+    def _register_cleanup(self, window: Any, namespace: Any) -> None:
+        time = self._cleanup_time(window)
+        if time != MAX_TIMESTAMP:
+            timers = self.event_timers if self.event_time else self.processing_timers
+            timers.register(time, self.key, namespace)
+
+    def _delete_cleanup(self, window: Any, namespace: Any) -> None:
+        timers = self.event_timers if self.event_time else self.processing_timers
+        timers.delete(self._cleanup_time(window), self.key, namespace)
+
+    # --- contents ----------------------------------------------------------------------------
+
+    def _add_content(self, entry: Any, value: Any, time: int) -> None:
+        page = self.contents.where.get(entry) or self.contents.locate(entry)
+        entries = page.entries
+        old = entries.get(entry, _EMPTY)
+        if self.buffers:
+            if old is _EMPTY:
+                entries[entry] = [(value, time)]
+            else:
+                old.append((value, time))
+        elif self.reduce is not None:
+            entries[entry] = value if old is _EMPTY else self.reduce(old, value)
+        else:
+            accumulator = self.aggregate.create_accumulator() if old is _EMPTY else old
+            entries[entry] = self.aggregate.add(value, accumulator)
+        page.dirty = True
+
+    def _move_content(self, source: Any, target: Any) -> None:
+        moved = self.contents.get((self.key, source), _EMPTY)
+        if moved is _EMPTY:
+            return
+        self.contents.remove((self.key, source))
+        old = self.contents.get((self.key, target), _EMPTY)
+        if old is _EMPTY:
+            merged = moved
+        elif self.buffers:
+            merged = old + moved
+        elif self.reduce is not None:
+            merged = self.reduce(old, moved)
+        else:
+            merged = self.aggregate.merge(old, moved)
+        self.contents.put((self.key, target), merged)
+
+    def _evaluate(self, window: Any, kept_under: Any) -> None:
+        content = self.contents.get((self.key, kept_under), _EMPTY)
+        if content is _EMPTY:
+            return
+        evictor = self.description.evictor
+        if evictor is None:
+            self._emit(window, self._elements(content))
+            return
+        elements = [TimestampedValue(v, None if t == MIN_TIMESTAMP else t) for v, t in content]
+        evictor.evict_before(elements, len(elements), window, self.trigger_context)
+        self._emit(window, self._elements([(e.value, e.timestamp) for e in elements]))
+        evictor.evict_after(elements, len(elements), window, self.trigger_context)
+        kept = [(e.value, MIN_TIMESTAMP if e.timestamp is None else e.timestamp) for e in elements]
+        if kept:
+            self.contents.put((self.key, kept_under), kept)
+        else:
+            self.contents.remove((self.key, kept_under))
+
+    def _elements(self, content: Any) -> list[Any]:
+        """What the window function is given: all records, or the one aggregated value."""
+        if not self.buffers:
+            return [content if self.reduce is not None else self.aggregate.get_result(content)]
+        values = [value for value, _ in content]
+        if not values:
+            return []
+        if self.reduce is not None:
+            result = values[0]
+            for value in values[1:]:
+                result = self.reduce(result, value)
+            return [result]
+        if self.aggregate is not None:
+            accumulator = self.aggregate.create_accumulator()
+            for value in values:
+                accumulator = self.aggregate.add(value, accumulator)
+            return [self.aggregate.get_result(accumulator)]
+        return values
+
+    def _emit(self, window: Any, elements: list[Any]) -> None:
+        if self.description.function is None:
+            results: Any = elements
+        elif self.with_context:
+            self.function_context.current = window
+            arguments = (self.function_context, elements)
+            results = self.call(*arguments) if self._over_all else self.call(self.key, *arguments)
+        else:
+            arguments = (window, elements)
+            results = self.call(*arguments) if self._over_all else self.call(self.key, *arguments)
+        self.out.extend(results, window.max_timestamp())
+
+    @property
+    def _over_all(self) -> bool:
+        return self.description.over_all
+
+    # --- windows as parts of state keys ------------------------------------------------------
+
+    def encode(self, window: Any) -> Any:
+        """A window as plain data: state outlives classes."""
+        if type(window) is TimeWindow:
+            return (window.start, window.end)
+        if type(window) is CountWindow:
+            return (window.id,)
+        if type(window) is GlobalWindow:
+            return ()
+        buffer = io.BytesIO()
+        self.assigner.get_window_serializer().serialize(window, buffer)
+        return buffer.getvalue()
+
+    def decode(self, namespace: Any) -> Any:
+        """The window behind `encode`."""
+        if isinstance(namespace, bytes):
+            return self.assigner.get_window_serializer().deserialize(io.BytesIO(namespace))
+        if len(namespace) == 2:
+            return TimeWindow(*namespace)
+        return CountWindow(*namespace) if namespace else GlobalWindow.get()
+
+    def _merging_set(self) -> MergingSet:
+        stored = self.merging_table.get(self.key) or ()
+        return MergingSet(
+            self.assigner, {self.decode(window): self.decode(state) for window, state in stored}
+        )
+
+    def _keep_merging_set(self, merging: MergingSet) -> None:
+        if merging.state_of:
+            pairs = [(self.encode(w), self.encode(s)) for w, s in merging.state_of.items()]
+            self.merging_table.put(self.key, pairs)
+        else:
+            self.merging_table.remove(self.key)
+
+
+def _end(window: Any, lateness: int) -> int:
+    """When a window is over for good."""
+    return min(window.max_timestamp() + lateness, MAX_TIMESTAMP)

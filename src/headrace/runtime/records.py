@@ -1,0 +1,83 @@
+"""A list of records on its way through a chain, as Python values, as an Arrow batch, or both.
+
+Converting costs more than most user functions, so each form is made only when somebody asks:
+a record that goes from a file through key_by(column) to an exchange never becomes a Python object.
+Next: runtime/operators/base.py
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from headrace.runtime.codec import Codec
+
+MIN_TIMESTAMP = -(1 << 63)
+MAX_TIMESTAMP = (1 << 63) - 1
+
+
+class Records:
+    """Some records of one stream, in order; `timestamps` is None where the stream has none."""
+
+    __slots__ = ("_batch", "_codec", "_values", "timestamps")
+
+    def __init__(
+        self,
+        values: list[Any] | None = None,
+        timestamps: list[int] | None = None,
+        *,
+        batch: pa.RecordBatch | None = None,
+        codec: Codec | None = None,
+    ) -> None:
+        self._values = values
+        self._batch = batch
+        self._codec = codec
+        self.timestamps = timestamps
+
+    def __len__(self) -> int:
+        if self._values is not None:
+            return len(self._values)
+        return 0 if self._batch is None else int(self._batch.num_rows)
+
+    @property
+    def values(self) -> list[Any]:
+        """The records as Python objects."""
+        if self._values is None:
+            assert self._codec is not None
+            assert self._batch is not None
+            self._values = self._codec.decode(self._batch)
+        return self._values
+
+    @property
+    def batch(self) -> pa.RecordBatch | None:
+        """The records as an Arrow batch, if they already are one."""
+        return self._batch
+
+    def encoded(self, codec: Codec) -> pa.RecordBatch:
+        """The records as an Arrow batch of `codec`'s schema."""
+        if self._batch is None or self._batch.schema != codec.schema:
+            self._batch = codec.encode(self.values)
+        return self._batch
+
+    def pairs(self) -> Iterable[tuple[Any, int | None]]:
+        """(value, timestamp) of every record."""
+        if self.timestamps is None:
+            return ((value, None) for value in self.values)
+        return zip(self.values, self.timestamps, strict=True)
+
+    def slice(self, start: int, count: int) -> Records:
+        """Some of the records."""
+        times = None if self.timestamps is None else self.timestamps[start : start + count]
+        if self._batch is not None:
+            return Records(
+                timestamps=times, batch=self._batch.slice(start, count), codec=self._codec
+            )
+        return Records(self.values[start : start + count], times)
+
+    def with_values(self, values: list[Any]) -> Records:
+        """One new value for each record, with its timestamp kept."""
+        return Records(values, self.timestamps)

@@ -1,0 +1,72 @@
+"""What a stage has to run, as data: made by plan/, pickled into every task.
+
+Next: runtime/chain.py joins the operators, runtime/task.py runs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.common.typeinfo import TypeInformation
+    from headrace.runtime.key_selectors import Keying
+    from headrace.runtime.operators.base import Operator
+    from headrace.runtime.partition import Partitioning
+
+
+@dataclass(slots=True)
+class OperatorPlan:
+    """One operator and what the user said about it."""
+
+    uid: str
+    name: str
+    where: str
+    operator: Operator
+    level: int
+    parallelism: int
+    max_parallelism: int
+    keyings: tuple[Keying | None, ...] = ()
+
+
+@dataclass(slots=True)
+class EdgePlan:
+    """Records from one operator (or source) to an input of another."""
+
+    id: int
+    origin: str
+    target: str
+    input: int
+    tag: str | None
+    # the level of the stage that reads it; equal to the origin's level where chained
+    level: int
+    chained: bool
+    partitioning: Partitioning
+    type_info: TypeInformation
+    # how many subtasks may receive, and how many send (0: splits of a source, known as they come)
+    parallelism: int
+    max_parallelism: int
+    channels: int
+
+    @property
+    def name(self) -> str:
+        """Tells the edge from others across restarts of a changed program."""
+        return f"{self.origin}{f'[{self.tag}]' if self.tag else ''}->{self.target}:{self.input}"
+
+
+@dataclass(slots=True)
+class StagePlan:
+    """All operators of a level (at level 0: those fed by one source)."""
+
+    level: int
+    slots: int
+    uses_time: bool
+    # at level 0 the uid of the source whose records this stage reads
+    source: str | None
+    source_type: TypeInformation | None
+    operators: list[OperatorPlan] = field(default_factory=list)
+    # edges into or out of these operators, by id
+    edges: dict[int, EdgePlan] = field(default_factory=dict)
+    job_id: str = ""
+    job_name: str = ""
+    job_parameters: dict[str, str] = field(default_factory=dict)

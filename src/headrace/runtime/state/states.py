@@ -1,0 +1,336 @@
+"""Flink's keyed states on top of paged tables: value, list, map, reducing, aggregating.
+
+A state object belongs to an operator and looks at the operator's *scope* for the key at hand, so
+the operator only sets `scope.entry` before it calls user code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.datastream.state import (
+    AggregatingState,
+    ListState,
+    MapState,
+    ReducingState,
+    ValueState,
+)
+from headrace.errors import StateError
+from headrace.runtime.state.pages import PagedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.state.pages import Page
+
+NO_ENTRY = object()
+# After a batch, a table that holds more entries than this in memory lets go of them: the worker's
+# memory must follow the batch, not the number of keys.
+KEPT_ENTRIES = 500_000
+
+
+class Scope:
+    """The key (and, for windows, the namespace) that user code is being called for."""
+
+    __slots__ = ("entry", "key")
+
+    def __init__(self) -> None:
+        self.key: Any = NO_ENTRY
+        self.entry: Any = NO_ENTRY
+
+    def set(self, key: Any) -> None:
+        """Look at the state of a key."""
+        self.key = self.entry = key
+
+    def set_namespace(self, key: Any, namespace: Any) -> None:
+        """Look at the state of a key within a namespace, such as a window."""
+        self.key = key
+        self.entry = (key, namespace)
+
+    def clear(self) -> None:
+        """No key is at hand: user code outside of a keyed call."""
+        self.key = self.entry = NO_ENTRY
+
+
+class _State:
+    """What all states share: the page of the entry at hand."""
+
+    def __init__(self, scope: Scope, table: PagedTable) -> None:
+        self._scope = scope
+        self._table = table
+
+    def _page(self) -> Page:
+        entry = self._scope.entry
+        page = self._table.where.get(entry)
+        if page is None:
+            if entry is NO_ENTRY:
+                raise StateError(
+                    "keyed state was used outside of a keyed call",
+                    fix="use it in process_element, on_timer or map of a function behind key_by; "
+                    "in open() only create it",
+                )
+            page = self._table.locate(entry)
+        return page
+
+    def clear(self) -> None:
+        """Forget the entry of the current key."""
+        self._page()
+        self._table.remove(self._scope.entry)
+
+    def raw(self) -> Any:
+        """What is stored, for moving it to another key or window; NO_ENTRY if nothing is."""
+        return self._page().entries.get(self._scope.entry, NO_ENTRY)
+
+
+class PagedValueState(_State, ValueState):  # type: ignore[misc]
+    """One value per key."""
+
+    def value(self) -> Any:
+        """The current value, or None."""
+        return self._page().entries.get(self._scope.entry)
+
+    def update(self, value: Any) -> None:
+        """Replace the value; None clears it, as in Flink."""
+        if value is None:
+            self.clear()
+            return
+        page = self._page()
+        page.entries[self._scope.entry] = value
+        page.dirty = True
+
+
+class PagedListState(_State, ListState):  # type: ignore[misc]
+    """A list per key."""
+
+    def get(self) -> Iterator[Any]:
+        """The items; empty when there are none."""
+        return iter(list(self._page().entries.get(self._scope.entry, ())))
+
+    def add(self, value: Any) -> None:
+        """Append one item."""
+        self.add_all([value])
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append items."""
+        page = self._page()
+        page.entries.setdefault(self._scope.entry, []).extend(values)
+        page.dirty = True
+
+    merge_raw = add_all
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the list; an empty one clears it."""
+        items = list(values)
+        if not items:
+            self.clear()
+            return
+        page = self._page()
+        page.entries[self._scope.entry] = items
+        page.dirty = True
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.get()
+
+
+class PagedMapState(_State, MapState):  # type: ignore[misc]
+    """A dictionary per key."""
+
+    def _content(self) -> dict[Any, Any]:
+        content: dict[Any, Any] = self._page().entries.get(self._scope.entry, {})
+        return content
+
+    def get(self, key: Any) -> Any:
+        """The value of a map key, or None."""
+        return self._content().get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        page = self._page()
+        page.entries.setdefault(self._scope.entry, {})[key] = value
+        page.dirty = True
+
+    def put_all(self, dict_value: Any) -> None:
+        """Set several."""
+        for key, value in dict(dict_value).items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        """Remove a map key; unknown ones are no error."""
+        page = self._page()
+        content = page.entries.get(self._scope.entry)
+        if content is not None and content.pop(key, NO_ENTRY) is not NO_ENTRY:
+            page.dirty = True
+            if not content:
+                self.clear()
+
+    def contains(self, key: Any) -> bool:
+        """Whether a map key is set."""
+        return key in self._content()
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """The pairs."""
+        return list(self._content().items())
+
+    def keys(self) -> Iterable[Any]:
+        """The map keys."""
+        return list(self._content())
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return list(self._content().values())
+
+    def is_empty(self) -> bool:
+        """Whether nothing is set."""
+        return not self._content()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self._content())
+
+
+class PagedReducingState(_State, ReducingState):  # type: ignore[misc]
+    """One value per key, into which new ones are reduced."""
+
+    def __init__(self, scope: Scope, table: PagedTable, reduce: Callable[[Any, Any], Any]) -> None:
+        super().__init__(scope, table)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        """The current value, or None."""
+        return self._page().entries.get(self._scope.entry)
+
+    def add(self, value: Any) -> None:
+        """Reduce a value into the current one; the first is stored as it is."""
+        page = self._page()
+        old = page.entries.get(self._scope.entry, NO_ENTRY)
+        page.entries[self._scope.entry] = value if old is NO_ENTRY else self._reduce(old, value)
+        page.dirty = True
+
+
+class PagedAggregatingState(_State, AggregatingState):  # type: ignore[misc]
+    """One accumulator per key."""
+
+    def __init__(self, scope: Scope, table: PagedTable, aggregate: Any) -> None:
+        super().__init__(scope, table)
+        self._aggregate = aggregate
+
+    def get(self) -> Any:
+        """The result of the accumulator, or None when nothing was added."""
+        accumulator = self._page().entries.get(self._scope.entry, NO_ENTRY)
+        return None if accumulator is NO_ENTRY else self._aggregate.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        """Add a value to the accumulator; None clears it, as in PyFlink."""
+        if value is None:
+            self.clear()
+            return
+        page = self._page()
+        accumulator = page.entries.get(self._scope.entry, NO_ENTRY)
+        if accumulator is NO_ENTRY:
+            accumulator = self._aggregate.create_accumulator()
+        page.entries[self._scope.entry] = self._aggregate.add(value, accumulator)
+        page.dirty = True
+
+    def merge_raw(self, other: Any) -> None:
+        """Merge another accumulator into this one."""
+        page = self._page()
+        old = page.entries.get(self._scope.entry, NO_ENTRY)
+        merged = other if old is NO_ENTRY else self._aggregate.merge(old, other)
+        page.entries[self._scope.entry] = merged
+        page.dirty = True
+
+
+class StateProvider:
+    """Makes and finds the states of one operator in one subtask."""
+
+    def __init__(self, store: PageStore, uid: str) -> None:
+        self.scope = Scope()
+        self._store = store
+        self._uid = uid
+        self._tables: dict[str, PagedTable] = {}
+        self._kinds: dict[str, tuple[str, str]] = {}
+
+    def table(self, name: str) -> PagedTable:
+        """The table behind a name of this operator."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = PagedTable(self._store, f"{self._uid}/{name}")
+        return table
+
+    def _user_table(self, descriptor: Any, kind: str) -> PagedTable:
+        name = descriptor.name
+        declared = (kind, str(getattr(descriptor, "type_info", None)))
+        known = self._kinds.setdefault(name, declared)
+        if known != declared:
+            raise StateError(
+                f"state {name!r} is declared twice with different types: {' of '.join(known)} and "
+                f"{' of '.join(declared)}",
+                fix="give the two states different names",
+            )
+        return self.table(f"user/{name}")
+
+    def of(self, descriptor: Any) -> Any:
+        """The state of any descriptor."""
+        return getattr(self, _KIND_OF[type(descriptor).__name__])(descriptor)
+
+    def value(self, descriptor: Any) -> PagedValueState:
+        """The value state of a descriptor."""
+        return PagedValueState(self.scope, self._user_table(descriptor, "value"))
+
+    def list(self, descriptor: Any) -> PagedListState:
+        """The list state of a descriptor."""
+        return PagedListState(self.scope, self._user_table(descriptor, "list"))
+
+    def map(self, descriptor: Any) -> PagedMapState:
+        """The map state of a descriptor."""
+        return PagedMapState(self.scope, self._user_table(descriptor, "map"))
+
+    def reducing(self, descriptor: Any) -> PagedReducingState:
+        """The reducing state of a descriptor."""
+        reduce = descriptor.get_reduce_function()
+        return PagedReducingState(
+            self.scope,
+            self._user_table(descriptor, "reducing"),
+            getattr(reduce, "reduce", None) or reduce,
+        )
+
+    def aggregating(self, descriptor: Any) -> PagedAggregatingState:
+        """The aggregating state of a descriptor."""
+        table = self._user_table(descriptor, "aggregating")
+        return PagedAggregatingState(self.scope, table, descriptor.get_agg_function())
+
+    def forget(self) -> None:
+        """Drop what was read from the store."""
+        for table in self._tables.values():
+            table.forget()
+
+    def flush(self) -> None:
+        """Write all that changed; let go of tables that have grown large."""
+        for table in self._tables.values():
+            table.flush()
+            if table.loaded_entries > KEPT_ENTRIES:
+                table.forget()
+
+
+_KIND_OF = {
+    "ValueStateDescriptor": "value",
+    "ListStateDescriptor": "list",
+    "MapStateDescriptor": "map",
+    "ReducingStateDescriptor": "reducing",
+    "AggregatingStateDescriptor": "aggregating",
+}

@@ -1,0 +1,306 @@
+"""THE LOOP: runs the operators of one stage in one subtask, for one batch after another.
+
+In: packets from the previous stage (or source batches at level 0).  Out: packets for the next stage.
+A batch: packets in order -> operators; watermarks and timers; state written; messages for the driver.
+Next: runtime/chain.py (how operators are joined), runtime/operators/ (what they do)
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import HeadraceError, InternalError
+from headrace.runtime.buffers import (
+    MESSAGE,
+    TO_DRIVER,
+    WATERMARK,
+    content_of,
+    frames_of,
+    message_frame,
+    records_in,
+)
+from headrace.runtime.chain import Channel, ChainedOutput, ExchangeOutput, InputGate
+from headrace.runtime.codec import codec_for
+from headrace.runtime.metrics import OperatorMetrics
+from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
+from headrace.runtime.operators.timestamps import TimestampsOperator
+from headrace.runtime.outbox import Outbox, Packet
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.watermarks import ALL_CHANNELS, Valve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from headrace.runtime.buffers import Frame
+    from headrace.runtime.stage import EdgePlan, StagePlan
+    from headrace.runtime.state.backend import PageStore
+
+_VERSION, _CLOCKS = b"task/version", b"task/clocks"
+
+
+def wall_clock() -> int:
+    """Processing time in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Task:
+    """One subtask of one stage. Lives as long as its worker process, over many batches."""
+
+    def __init__(
+        self,
+        stage: StagePlan,
+        subtask: int,
+        store: PageStore,
+        *,
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
+        self.stage = stage
+        self.subtask = subtask
+        self.store = store
+        self.clock = clock
+        self.outbox = Outbox(stage.slots)
+        self.channel = Channel(str(subtask))
+        self.operators: dict[str, Operator] = {}
+        self.gates: dict[tuple[str, int], InputGate] = {}
+        self.source_output = Output(OperatorMetrics())
+        # the version of the stored state that this process's caches mirror
+        self._version: bytes | None = None
+        self._clocks: dict[str, Any] = {}
+        self._build()
+
+    # --- a batch ---------------------------------------------------------------------------
+
+    def run_packets(
+        self, packets: Iterable[tuple[int, int, bytes]], batch_id: int, attempt: str
+    ) -> Iterator[Packet]:
+        """Run one batch of a stage behind an exchange; packets are (channel, seq, content)."""
+        yield from self._guarded(self._run_packets(packets), batch_id, attempt)
+
+    def run_source(
+        self, parts: Iterable[tuple[str, Records]], batch_id: int, attempt: str
+    ) -> Iterator[Packet]:
+        """Run one batch of a stage at a source; parts are (split, records)."""
+        yield from self._guarded(self._run_source(parts), batch_id, attempt)
+
+    def _guarded(
+        self, steps: Iterator[None], batch_id: int, attempt: str
+    ) -> Iterator[Packet]:
+        """Turn an error into a message to the driver: it knows the user's program, Spark does not."""
+        try:
+            self._begin(batch_id, attempt)
+            for _ in steps:
+                yield from self.outbox.take_full()
+            self._end()
+        except Exception as error:
+            self.outbox = Outbox(self.stage.slots)
+            self._post(("error", pickle_error(error)))
+            yield from self.outbox.take_all()
+            raise StopTask from error
+        yield from self.outbox.take_all()
+
+    def _begin(self, batch_id: int, attempt: str) -> None:
+        version = self.store.get(_VERSION)
+        if version != self._version:
+            self._reload()
+        for operator in self.operators.values():
+            operator.runtime.batch_id = batch_id
+            operator.runtime.attempt = attempt
+            operator.begin_batch()
+        if self.stage.level:
+            self._advance_processing_time()
+
+    def _run_packets(self, packets: Iterable[tuple[int, int, bytes]]) -> Iterator[None]:
+        deferred: list[tuple[EdgePlan, str, int]] = []
+        for packet in in_order(packets):
+            for frame in frames_of(packet):
+                self._take(frame, deferred)
+            yield
+        # Several tasks send records of one split: its clock moves when all of them are in.
+        for edge, channel, timestamp in deferred:
+            self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
+        self._advance_processing_time()
+
+    def _take(self, frame: Frame, deferred: list[tuple[EdgePlan, str, int]]) -> None:
+        edge = self.stage.edges.get(frame.edge)
+        if edge is None or edge.level != self.stage.level:
+            self.outbox.add(self.subtask, [frame.raw])  # type: ignore[list-item]
+        elif frame.kind == WATERMARK:
+            channel, timestamp = content_of(frame)
+            if edge.channels == 0:
+                deferred.append((edge, channel, timestamp))
+            else:
+                self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
+        else:
+            records = records_in(frame, codec_for(edge.type_info))
+            self.gates[edge.target, edge.input].accept(records)
+
+    def _run_source(self, parts: Iterable[tuple[str, Records]]) -> Iterator[None]:
+        for split, records in parts:
+            self.channel.name = f"{self.stage.source}/{split}"
+            self.source_output.emit(records)
+            yield
+        for operator in self.operators.values():
+            if isinstance(operator, TimestampsOperator):
+                operator.end_of_part()
+        if self.stage.uses_time:
+            self.heartbeat()
+
+    def heartbeat(self) -> None:
+        """Wake every subtask of the next stage, also those that got no records."""
+        for slot in range(self.stage.slots):
+            self.outbox.add(slot, message_frame(MESSAGE, TO_DRIVER, None))
+
+    def end_of_input(self) -> Iterator[Packet]:
+        """At a source stage: nothing will follow, so event time reaches its end."""
+        self.channel.name = ALL_CHANNELS
+        self.source_output.watermark(MAX_TIMESTAMP)
+        yield from self.outbox.take_all()
+
+    def _advance_processing_time(self) -> None:
+        now = self.clock()
+        for operator in self.operators.values():
+            operator.advance_processing_time(now)
+
+    def _end(self) -> None:
+        wake_at: int | None = None
+        report = {}
+        for uid, operator in self.operators.items():
+            operator.flush()
+            for message in operator.messages():
+                self._post(message)
+            wanted = operator.next_processing_timer()
+            if wanted is not None:
+                wake_at = wanted if wake_at is None else min(wake_at, wanted)
+            metrics = operator.runtime.metrics
+            metrics.watermark = operator.current_watermark
+            report[uid] = metrics.report()
+        if self.stage.level:
+            self._save_clocks()
+        self._post(("report", self.stage.level, self.subtask, report, wake_at))
+
+    def _post(self, message: Any) -> None:
+        self.outbox.add(self.subtask % self.stage.slots, message_frame(MESSAGE, TO_DRIVER, message))
+
+    def close(self) -> None:
+        """The process or the job ends: let the user's functions go."""
+        for operator in self.operators.values():
+            operator.close()
+
+    # --- what survives a restart beside the operators' own state -----------------------------
+
+    def _save_clocks(self) -> None:
+        names = {edge.id: edge.name for edge in self.stage.edges.values()}
+        clocks = {
+            f"{uid}:{number}": gate.valve.snapshot(names)
+            for (uid, number), gate in self.gates.items()
+            if gate.valve is not None
+        }
+        if clocks != self._clocks:
+            self.store.put(_CLOCKS, pickle.dumps(clocks, 5))
+            self._clocks = clocks
+        # Unique per committed run: a process whose caches mirror another run will notice.
+        self._version = uuid.uuid4().bytes
+        self.store.put(_VERSION, self._version)
+
+    def _reload(self) -> None:
+        stored = self.store.get(_CLOCKS)
+        clocks = {} if stored is None else pickle.loads(stored)
+        names = {edge.name: edge.id for edge in self.stage.edges.values()}
+        for (uid, number), gate in self.gates.items():
+            if gate.valve is not None:
+                gate.valve.restore(clocks.get(f"{uid}:{number}"), names)
+        for uid, operator in self.operators.items():
+            valves = [self.gates[uid, n].valve for n in range(operator.inputs)]
+            operator.reload([MIN_TIMESTAMP if v is None else v.current for v in valves])
+        self._clocks = clocks
+
+    # --- building ----------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        stage = self.stage
+        for plan in stage.operators:
+            incoming = [edge for edge in stage.edges.values() if edge.target == plan.uid]
+            for number in range(plan.operator.inputs):
+                valve = None
+                if stage.level:
+                    feeding = {e.id: e.channels for e in incoming if e.input == number}
+                    valve = Valve(feeding)
+                self.gates[plan.uid, number] = InputGate(plan.operator, number, valve)
+        for plan in reversed(stage.operators):  # consumers first: open may already emit
+            metrics = OperatorMetrics()
+            output = Output(metrics)
+            runtime = OperatorRuntime(
+                name=plan.name,
+                uid=plan.uid,
+                where=plan.where,
+                subtask=self.subtask,
+                parallelism=plan.parallelism,
+                max_parallelism=plan.max_parallelism,
+                output=output,
+                store=self.store,
+                metrics=metrics,
+                clock=self.clock,
+                channel=self.channel,
+                at_source=stage.level == 0,
+                keyings=plan.keyings,
+                job_id=stage.job_id,
+                job_name=stage.job_name,
+                job_parameters=stage.job_parameters,
+            )
+            self._connect(plan.uid, output, plan.operator)
+            plan.operator.open(runtime)
+        self.operators = {plan.uid: plan.operator for plan in stage.operators}
+        if stage.source is not None:
+            self._connect(stage.source, self.source_output, None)
+
+    def _connect(self, uid: str, output: Output, operator: Operator | None) -> None:
+        for edge in self.stage.edges.values():
+            if edge.origin != uid:
+                continue
+            consumers = output.main if edge.tag is None else output.sides.setdefault(edge.tag, [])
+            if edge.chained:
+                consumers.append(ChainedOutput(self.gates[edge.target, edge.input], edge.id))
+            else:
+                edge.partitioning.open(self.subtask, edge.parallelism, edge.max_parallelism)
+                consumers.append(ExchangeOutput(edge, self, self.channel, operator))
+
+
+class StopTask(Exception):  # noqa: N818 - not an error: the error is already on its way
+    """The task told the driver about an error and must not be used again."""
+
+
+def in_order(packets: Iterable[tuple[int, int, bytes]]) -> Iterator[bytes]:
+    """Packets of each channel by their sequence number; Spark's sort may have mixed them."""
+    expected: dict[int, int] = {}
+    waiting: dict[tuple[int, int], bytes] = {}
+    for channel, seq, content in packets:
+        due = expected.get(channel, 0)
+        if seq != due:
+            waiting[channel, seq] = content
+            continue
+        yield content
+        due += 1
+        while (channel, due) in waiting:
+            yield waiting.pop((channel, due))
+            due += 1
+        expected[channel] = due
+    if waiting:
+        raise InternalError(f"packets are missing before {sorted(waiting)[:5]} of this batch")
+
+
+def pickle_error(error: Exception) -> bytes:
+    """An error as bytes; the original exception travels along if it can."""
+    import cloudpickle
+
+    if not isinstance(error, HeadraceError):
+        trace = "".join(traceback.format_exception(error))
+        error = InternalError(f"a task failed: {type(error).__name__}: {error}\n{trace}")
+    cause = error.__cause__
+    try:
+        return bytes(cloudpickle.dumps((error, cause)))
+    except Exception:  # the cause holds something that cannot travel; its text is in the error
+        return bytes(cloudpickle.dumps((error, None)))

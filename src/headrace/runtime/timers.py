@@ -1,0 +1,119 @@
+"""Timers of one operator in one subtask: per key and namespace, fired in timestamp order.
+
+Timers are stored in buckets of time, each a paged table of its own, so that a batch reads only the
+buckets that are due and those it adds to, however many timers wait in the future.
+"""
+
+from __future__ import annotations
+
+import heapq
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.state.pages import PagedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.runtime.state.backend import PageStore
+
+BUCKET_MS = 4096
+
+
+class TimerQueue:
+    """The timers of one time domain."""
+
+    def __init__(self, store: PageStore, name: str) -> None:
+        self._store = store
+        self._name = name
+        self._index_key = f"{name}/buckets".encode()
+        self.reload()
+
+    def reload(self) -> None:
+        """Start from what the store holds."""
+        # survives restart: which buckets hold timers
+        stored = self._store.get(self._index_key)
+        self._index: set[int] = set() if stored is None else set(pickle.loads(stored))
+        self._index_dirty = False
+        # rebuilt: tables of touched buckets; timers of buckets that became due
+        self._tables: dict[int, PagedTable] = {}
+        self._due: list[tuple[int, int, Any, Any]] = []
+        self._due_buckets: set[int] = set()
+        self._serial = 0
+
+    def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
+        """Set a timer; the same one twice is one timer."""
+        bucket = timestamp // BUCKET_MS
+        table = self._table(bucket)
+        timer = (timestamp, key, namespace)
+        if timer in table:
+            return
+        table.put(timer, True)
+        if bucket not in self._index:
+            self._index.add(bucket)
+            self._index_dirty = True
+        if bucket in self._due_buckets:
+            self._push(timer)
+
+    def delete(self, timestamp: int, key: Any, namespace: Any = None) -> None:
+        """Remove a timer; an unknown one is no error."""
+        bucket = timestamp // BUCKET_MS
+        if bucket in self._index:
+            self._table(bucket).remove((timestamp, key, namespace))
+
+    def fire_until(self, time: int, fire: Callable[[int, Any, Any], None]) -> int:
+        """Fire every timer up to `time` in order, those set meanwhile included; how many fired."""
+        fired = 0
+        while True:
+            self._collect(time)
+            if not self._due or self._due[0][0] > time:
+                return fired
+            timestamp, _, key, namespace = heapq.heappop(self._due)
+            table = self._table(timestamp // BUCKET_MS)
+            timer = (timestamp, key, namespace)
+            if timer in table:  # else deleted after it became due
+                table.remove(timer)
+                fired += 1
+                fire(timestamp, key, namespace)
+
+    def next_time(self) -> int | None:
+        """The earliest timer, or None."""
+        for bucket in sorted(self._index):
+            times = [timer[0] for timer, _ in self._table(bucket).items()]
+            if times:
+                return min(times)
+        return None
+
+    def __len__(self) -> int:
+        return sum(len(self._table(bucket).items()) for bucket in self._index)
+
+    def flush(self) -> None:
+        """Write what changed, and drop buckets that ran empty."""
+        for bucket, table in list(self._tables.items()):
+            table.flush()
+            if bucket in self._due_buckets and not table.items():
+                table.drop()
+                del self._tables[bucket]
+                self._index.discard(bucket)
+                self._due_buckets.discard(bucket)
+                self._index_dirty = True
+        if self._index_dirty:
+            self._store.put(self._index_key, pickle.dumps(sorted(self._index), 5))
+            self._index_dirty = False
+
+    def _collect(self, time: int) -> None:
+        last = time // BUCKET_MS
+        for bucket in [b for b in self._index if b <= last and b not in self._due_buckets]:
+            self._due_buckets.add(bucket)
+            for timer, _ in self._table(bucket).items():
+                self._push(timer)
+
+    def _push(self, timer: tuple[int, Any, Any]) -> None:
+        self._serial += 1  # keys need not be comparable
+        heapq.heappush(self._due, (timer[0], self._serial, timer[1], timer[2]))
+
+    def _table(self, bucket: int) -> PagedTable:
+        table = self._tables.get(bucket)
+        if table is None:
+            table = self._tables[bucket] = PagedTable(self._store, f"{self._name}/{bucket}")
+        return table

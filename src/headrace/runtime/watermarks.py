@@ -1,0 +1,94 @@
+"""Combines the watermarks of channels into the clock of an operator input: Flink's valve.
+
+In: watermarks per edge and channel.  Out: the new minimum, when it rose.
+The minimum over channels that are active.  A subtask channel that returns from idleness behind the
+clock is left out until it catches up (W8); a split of a source that is behind holds the clock (W10),
+so that a lagging partition loses nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
+
+ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input
+
+
+class Valve:
+    """Watermarks of all channels that feed one input of an operator in one subtask.
+
+    Args:
+        expected: the edges that feed the input, and the number of channels each will have, or 0
+            where channels are the splits of a source and show up as they send.
+    """
+
+    def __init__(self, expected: dict[int, int]) -> None:
+        self.expected = expected
+        # survives restart
+        self.channels: dict[int, dict[str, int]] = {edge: {} for edge in expected}
+        self.idle: set[tuple[int, str]] = set()
+        self.current = MIN_TIMESTAMP
+
+    def update(self, edge: int, channel: str, watermark: int) -> int | None:
+        """Take in a watermark; the new minimum if it rose, else None."""
+        channels = self.channels[edge]
+        if channel == ALL_CHANNELS:
+            self.expected[edge] = 0
+            for known in channels:
+                channels[known] = watermark
+        if watermark > channels.get(channel, MIN_TIMESTAMP):
+            channels[channel] = watermark
+        self.idle.discard((edge, channel))
+        return self._advance()
+
+    def set_idle(self, edge: int, channel: str) -> int | None:
+        """A channel has nothing to say for now; the others decide alone."""
+        self.channels[edge].setdefault(channel, MIN_TIMESTAMP)
+        self.idle.add((edge, channel))
+        return self._advance()
+
+    def _advance(self) -> int | None:
+        minimum = self._minimum()
+        if minimum <= self.current:
+            return None
+        self.current = minimum
+        return minimum
+
+    def _minimum(self) -> int:
+        lowest = MAX_TIMESTAMP
+        highest = MIN_TIMESTAMP
+        active = False
+        for edge, wanted in self.expected.items():
+            channels = self.channels[edge]
+            if not channels or len(channels) < wanted:
+                return MIN_TIMESTAMP
+            for channel, watermark in channels.items():
+                highest = max(highest, watermark)
+                behind = wanted > 0 and watermark < self.current
+                if (edge, channel) not in self.idle and not behind:
+                    active = True
+                    lowest = min(lowest, watermark)
+        return lowest if active else max(highest, self.current)
+
+    def snapshot(self, names: dict[int, str]) -> dict[str, Any]:
+        """What must survive a restart, with edges by name: numbers change with the program."""
+        return {
+            "channels": {names[edge]: dict(known) for edge, known in self.channels.items()},
+            "idle": sorted((names[edge], channel) for edge, channel in self.idle),
+            "ended": sorted(names[edge] for edge, count in self.expected.items() if count == 0),
+            "current": self.current,
+        }
+
+    def restore(self, stored: dict[str, Any] | None, ids: dict[str, int]) -> None:
+        """Continue from a snapshot; edges that are new start empty."""
+        stored = stored or {}
+        self.channels = {edge: {} for edge in self.expected}
+        for name, known in stored.get("channels", {}).items():
+            if ids.get(name) in self.channels:
+                self.channels[ids[name]] = dict(known)
+        self.idle = {(ids[name], channel) for name, channel in stored.get("idle", ()) if name in ids}
+        for name in stored.get("ended", ()):
+            if ids.get(name) in self.expected:
+                self.expected[ids[name]] = 0
+        self.current = stored.get("current", MIN_TIMESTAMP)

@@ -1,0 +1,1 @@
+"""Parts of the window operator: its description, the windows of a key that merge, its contexts."""

@@ -1,0 +1,63 @@
+"""What a program says about a window: assigner, trigger, evictor, lateness and function.
+
+Made by datastream/windowed_stream.py, run by runtime/operators/window.py.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from headrace.datastream.window import MergingWindowAssigner
+from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from headrace.datastream.window import Trigger, WindowAssigner
+
+
+class WindowDescription:
+    """All settings of one window step; picklable."""
+
+    def __init__(self, assigner: WindowAssigner[Any, Any]) -> None:
+        self.assigner = assigner
+        self.trigger: Trigger[Any, Any] = assigner.get_default_trigger()
+        self.evictor: Any = None
+        self.allowed_lateness_ms = 0
+        self.late_tag: str | None = None
+        self.over_all = False
+        # at most one of reduce and aggregate; without either all records are kept
+        self.reduce: Any = None
+        self.aggregate: Any = None
+        self.function: Any = None
+
+    @property
+    def merging(self) -> bool:
+        """Whether windows of this assigner grow together."""
+        return isinstance(self.assigner, MergingWindowAssigner)
+
+    def set_trigger(self, trigger: Trigger[Any, Any]) -> None:
+        """Use another trigger; sessions need one that can merge."""
+        if self.merging and not trigger.can_merge():
+            raise InvalidArgumentError(
+                f"{trigger!r} cannot merge, so it does not work with {self.assigner!r}",
+                fix="use a trigger whose can_merge() is true and that implements on_merge",
+            )
+        self.trigger = trigger
+
+    def reducing(self, reduce: Any, function: Any) -> WindowDescription:
+        """This window with a reduce function."""
+        described = copy.copy(self)
+        described.reduce, described.function = reduce, function
+        return described
+
+    def aggregating(self, aggregate: Any, function: Any) -> WindowDescription:
+        """This window with an aggregate function."""
+        described = copy.copy(self)
+        described.aggregate, described.function = aggregate, function
+        return described
+
+    def buffering(self, function: Any) -> WindowDescription:
+        """This window with a function over all its records."""
+        described = copy.copy(self)
+        described.function = function
+        return described

@@ -1,0 +1,84 @@
+"""Physical plan -> one streaming DataFrame of packets.
+
+    source ── native steps ── stage 0 (mapInArrow) ─┐
+    source ── native steps ── stage 0 (mapInArrow) ─┼─ union ── stage 1 ── stage 2 ── ... ── packets
+    control ─────────────────────────────────────── ┘     (transformWithState by slot)
+
+In: a PhysicalPlan.  Out: a DataFrame that control/job.py starts.  Next: spark/worker.py
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cloudpickle
+
+from headrace.spark.native import apply_native
+from headrace.spark.slots import slot_ids
+from headrace.spark.sources import open_source
+from headrace.spark.worker import ENVELOPE, StageCode, StageProcessor, control_function, source_function
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.plan.physical import PhysicalPlan, SourcePlan
+    from headrace.runtime.stage import StagePlan
+    from headrace.spark.sources import SourceOptions
+
+
+def build_packets(
+    plan: PhysicalPlan, spark: SparkSession, job_dir: str, run_id: str, options: SourceOptions
+) -> DataFrame:
+    """The whole job as one streaming DataFrame; its rows are packets for the driver."""
+    ids = tuple(slot_ids(plan.slots))
+    codes = [
+        _code(source.stage, f"{run_id}/source{number}", ids, number)
+        for number, source in enumerate(plan.sources)
+    ]
+    frames = [
+        source_frame(source, spark, job_dir, options)
+        .mapInArrow(source_function(code), ENVELOPE)  # type: ignore[arg-type]
+        for source, code in zip(plan.sources, codes, strict=True)
+    ]
+    if plan.uses_time:
+        control = open_control(spark, job_dir)
+        frames.append(control.mapInArrow(control_function(codes), ENVELOPE))  # type: ignore[arg-type]
+    packets = reduce(lambda left, right: left.unionAll(right), frames)
+    for stage in plan.stages:
+        code = _code(stage, f"{run_id}/level{stage.level}", ids, 0)
+        packets = packets.groupBy("slot").transformWithState(
+            StageProcessor(code), ENVELOPE, "Append", "None"
+        )
+    return packets
+
+
+def _code(stage: StagePlan, key: str, ids: tuple[int, ...], number: int) -> StageCode:
+    return StageCode(key, cloudpickle.dumps(stage), ids, tuple(sys.path), number)
+
+
+def source_frame(
+    plan: SourcePlan, spark: SparkSession, job_dir: str, options: SourceOptions
+) -> DataFrame:
+    """A source with its native steps applied."""
+    assert plan.step.source is not None
+    frame = open_source(
+        plan.step.source, spark, job_dir, options, source_id=plan.step.stable_id
+    )
+    for step in plan.native_steps:
+        frame = apply_native(frame, step)
+    return frame
+
+
+def control_dir(job_dir: str) -> Path:
+    """Where commands for a running query are put, one small file each."""
+    return Path(job_dir.removeprefix("file://")) / "control"
+
+
+def open_control(spark: SparkSession, job_dir: str) -> DataFrame:
+    """The stream of commands: read like any file source, so a command is replayed with its batch."""
+    folder = control_dir(job_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    return spark.readStream.text(str(folder))

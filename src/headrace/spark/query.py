@@ -1,0 +1,117 @@
+"""One running streaming query, as control/job.py sees it: start, wait, stop, and why it failed."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import StreamingQueryException
+
+from headrace.errors import HeadraceError, JobError
+from headrace.spark.file_reader import explain_read_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import StreamingQuery
+
+
+class SparkQuery:
+    """A streaming query whose every batch is handed to a callback on the driver.
+
+    Args:
+        frame: the streaming DataFrame.
+        checkpoint: Spark's checkpoint location.
+        name: shown in Spark's UI.
+        interval_ms: time between the starts of two batches; 0 is as fast as possible.
+        on_batch: called with (DataFrame of the batch, batch id); what it raises fails the batch.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        *,
+        checkpoint: str,
+        name: str,
+        interval_ms: int,
+        on_batch: Callable[[DataFrame, int], None],
+    ) -> None:
+        self._frame = frame
+        self._checkpoint = checkpoint
+        self._name = name
+        self._interval_ms = interval_ms
+        self._on_batch = on_batch
+        self._query: StreamingQuery | None = None
+        self._error: BaseException | None = None
+
+    def start(self) -> None:
+        """Start the query; batches run on Spark's own thread from now on."""
+        self._query = (
+            self._frame.writeStream.outputMode("append")
+            .queryName(self._name)
+            .option("checkpointLocation", self._checkpoint)
+            .trigger(processingTime=f"{self._interval_ms} milliseconds")
+            .foreachBatch(self._batch)
+            .start()
+        )
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        try:
+            self._on_batch(frame, batch_id)
+        except BaseException as error:
+            self._error = error  # Spark only keeps its text
+            raise
+
+    def wait_until_idle(self) -> None:
+        """Until everything that the sources have now is processed."""
+        assert self._query is not None
+        try:
+            self._query.processAllAvailable()
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def wait(self) -> None:
+        """Until the query ends."""
+        assert self._query is not None
+        try:
+            self._query.awaitTermination()
+        except StreamingQueryException as error:
+            raise self._failure(error) from error
+
+    @property
+    def active(self) -> bool:
+        """Whether the query is running."""
+        return self._query is not None and bool(self._query.isActive)
+
+    def progress(self) -> dict[str, Any] | None:
+        """Spark's report on the last batch."""
+        if self._query is None:
+            return None
+        last = self._query.lastProgress
+        return None if last is None else dict(last)
+
+    def stop(self) -> None:
+        """End the query; the batch that is running is thrown away and will be repeated."""
+        if self._query is not None:
+            with contextlib.suppress(Exception):  # already failed or stopped
+                self._query.stop()
+
+    def _failure(self, error: BaseException) -> BaseException:
+        if self._error is not None:
+            return self._error
+        explained = explain_read_failure(error)
+        if explained is not None:
+            return explained
+        return spark_failure(error)
+
+
+def spark_failure(error: BaseException) -> HeadraceError:
+    """Spark's own failure, with its first telling line on top and the rest as the cause."""
+    text = str(error).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = next((line for line in lines if "Caused by" in line), lines[0] if lines else text)
+    return JobError(
+        f"Spark failed under the job: {telling[:500]}",
+        fix="the full report of Spark is the cause of this error (error.__cause__)",
+    )

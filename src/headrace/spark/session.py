@@ -1,0 +1,108 @@
+"""The SparkSession of a job: started on first use, or on top of one the user made.
+
+Every job gets a session of its own on the shared SparkContext, because Spark reads the number of
+shuffle partitions, the state store and more from the session when a query starts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from headrace.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+log = logging.getLogger(__name__)
+
+_STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# Settings of a local Spark that headrace starts itself; the user's own spark.* settings win.
+_LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.streaming.ui.enabled": "false",
+}
+# Settings of every job's session.
+_JOB_SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": _STATE_STORE,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # headrace moves time itself, so batches without data would do nothing
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # fewer, larger Arrow batches: cutting them is half the cost of a stage (docs/benchmarks.md)
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "true",
+}
+
+
+def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
+    """The running session of this process, or a new one.
+
+    Args:
+        settings: the user's ``spark.*`` settings; those of the context apply to a new one only.
+        master: Spark's master URL, such as ``local[2]`` or ``spark://host:7077``.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    check_java()
+    # Workers must run this interpreter, or they miss the packages of its virtual environment.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("headrace")
+    defaults = dict(_LOCAL_SETTINGS) if master.startswith("local") else {}
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        defaults["spark.sql.warehouse.dir"] = os.path.join(tempfile.gettempdir(), "headrace-warehouse")
+    for key, value in {**defaults, **settings}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG_LEVEL", "ERROR"))
+    if not master.startswith("local"):
+        ship_package(session)
+    return session
+
+
+def job_session(base: SparkSession, settings: Mapping[str, str], partitions: int) -> SparkSession:
+    """A session for one job, with its own settings on the shared context."""
+    session = base.newSession()
+    wanted = {**_JOB_SETTINGS, **settings, "spark.sql.shuffle.partitions": str(partitions)}
+    for key, value in wanted.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    return session
+
+
+def check_java() -> None:
+    """Say what is missing before Spark says it in its own way."""
+    home = os.environ.get("JAVA_HOME")
+    found = os.path.exists(os.path.join(home, "bin", "java")) if home else shutil.which("java")
+    if not found:
+        raise EnvironmentSetupError(
+            "Spark needs Java 17 or 21, and none was found"
+            + (f" in JAVA_HOME={home}" if home else " on the PATH"),
+            fix="install it (Debian/Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf "
+            "install java-21-openjdk-headless; macOS: brew install openjdk@21; conda: conda install "
+            "openjdk=21), or set JAVA_HOME",
+        )
+
+
+def ship_package(session: SparkSession) -> None:
+    """Send headrace itself to the executors of a cluster, which may not have it installed."""
+    import headrace
+
+    folder = os.path.dirname(os.path.abspath(headrace.__file__))
+    target = tempfile.mkdtemp(prefix="headrace-package-")
+    archive = shutil.make_archive(
+        os.path.join(target, "headrace"), "zip", os.path.dirname(folder), "headrace"
+    )
+    session.sparkContext.addPyFile(archive)
+    log.info("sent headrace to the executors as %s", archive)

@@ -1,0 +1,239 @@
+"""Runs inside Spark's Python workers: hands a stage's rows to a Task and its packets back as rows.
+
+In: source batches (mapInArrow) or packets (transformWithState).  Out: rows of ENVELOPE.
+Tasks are kept between batches, because Spark reuses worker processes: functions stay open and state
+stays cached.  Next: runtime/task.py
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import pickle
+import sys
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor
+
+from headrace.runtime.codec import codec_for
+from headrace.runtime.records import Records
+from headrace.runtime.state.backend import DictStore
+from headrace.runtime.task import StopTask, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql.streaming import StatefulProcessorHandle
+
+    from headrace.runtime.outbox import Packet
+
+ENVELOPE = "slot int, channel int, seq int, packet binary"
+_ENVELOPE_ARROW = pa.schema(
+    [("slot", pa.int32()), ("channel", pa.int32()), ("seq", pa.int32()), ("packet", pa.binary())]
+)
+# Channels of stage-0 tasks are numbered per source; Spark never makes that many partitions.
+CHANNELS_PER_SOURCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class StageCode:
+    """A stage as it travels to the workers."""
+
+    key: str  # unique per run of a job and stage: names the cached tasks
+    stage: bytes  # a pickled StagePlan
+    slot_ids: tuple[int, ...]
+    path: tuple[str, ...]  # the driver's sys.path, so that workers find the user's modules
+    source_number: int = 0
+
+
+_tasks: dict[tuple[str, int], Task] = {}
+
+
+def _task(code: StageCode, subtask: int, store: Any) -> Task:
+    task = _tasks.get((code.key, subtask))
+    if task is None:
+        _prepare_process(code)
+        task = Task(pickle.loads(code.stage), subtask, store)
+        _tasks[code.key, subtask] = task
+    return task
+
+
+def _prepare_process(code: StageCode) -> None:
+    sys.path.extend(entry for entry in code.path if entry not in sys.path)
+    # A batch makes hundreds of thousands of small tuples; scanning them over and over for cycles
+    # cost a quarter of the stage's time.
+    gc.set_threshold(200_000, 20, 100)
+    if not _tasks:
+        atexit.register(_close_all)
+    for key in [key for key in _tasks if key[0].split("/")[0] != code.key.split("/")[0]]:
+        _close(_tasks.pop(key))  # of a job or an attempt that has ended
+
+
+def _close(task: Task) -> None:
+    with contextlib.suppress(Exception):  # the job is over; nothing can be done about it
+        task.close()
+
+
+def _close_all() -> None:
+    for task in _tasks.values():
+        _close(task)
+
+
+def _batch_id() -> int:
+    context = TaskContext.get()
+    value = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+    return int(value) if value else 0
+
+
+def _attempt() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def _until_stopped(code: StageCode, subtask: int, packets: Iterator[Packet]) -> Iterator[Packet]:
+    """A task that failed has told the driver; its caches cannot be trusted any more."""
+    try:
+        yield from packets
+    except StopTask:
+        _close(_tasks.pop((code.key, subtask)))
+
+
+def source_function(
+    code: StageCode,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that mapInArrow runs for stage 0 of a source."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        partition = 0 if context is None else context.partitionId()
+        channel = code.source_number * CHANNELS_PER_SOURCE + partition
+        task = _task(code, partition, DictStore())
+        parts = source_parts(batches, codec_for(task.stage.source_type))
+        packets = task.run_source(parts, _batch_id(), _attempt())
+        for packet in _until_stopped(code, partition, packets):
+            yield _envelope(code.slot_ids[packet.slot], channel, packet)
+
+    return run
+
+
+def control_function(
+    codes: list[StageCode],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that mapInArrow runs for the control source: ticks and the end of input."""
+    number = len(codes)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        commands = [c for batch in batches for c in batch.column("value").to_pylist()]
+        if not commands:
+            return
+        for offset, code in enumerate(codes):
+            channel = (number + offset) * CHANNELS_PER_SOURCE
+            task = Task(pickle.loads(code.stage), 0, DictStore())
+            task.heartbeat()
+            packets = task.end_of_input() if "end" in commands else task.outbox.take_all()
+            for packet in packets:
+                yield _envelope(code.slot_ids[packet.slot], channel, packet)
+
+    return run
+
+
+def source_parts(
+    batches: Iterable[pa.RecordBatch], codec: Any
+) -> Iterator[tuple[str, Records]]:
+    """Cut a source's batches by split; (split, records) in the order they came."""
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        if "__split" not in batch.schema.names:
+            yield "", _source_records(batch, codec)
+            continue
+        splits = batch.column(batch.schema.names.index("__split"))
+        for split in splits.unique().to_pylist():
+            mask = pa.compute.equal(splits, split)
+            yield split, _source_records(batch.filter(mask), codec)
+
+
+def _source_records(batch: pa.RecordBatch, codec: Any) -> Records:
+    names = batch.schema.names
+    times = batch.column(names.index("__ts")).to_pylist() if "__ts" in names else None
+    if codec.schema is None:  # cells hold many records each, and lists of their timestamps
+        chunks = batch.column(names.index("pickled")).to_pylist()
+        flat_times = None if times is None else [time for cell in times for time in cell]
+        return Records([record for chunk in chunks for record in pickle.loads(chunk)], flat_times)
+    data = batch.select([name for name in names if name not in ("__split", "__ts")])
+    if data.schema != codec.schema:
+        data = pa.RecordBatch.from_arrays(
+            [column.cast(field.type) for column, field in zip(data.columns, codec.schema, strict=True)],
+            schema=codec.schema,
+        )
+    return Records(timestamps=times, batch=data, codec=codec)
+
+
+def _envelope(slot: int, channel: int, packet: Packet) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([slot], pa.int32()),
+            pa.array([channel], pa.int32()),
+            pa.array([packet.seq], pa.int32()),
+            pa.array([packet.content], pa.binary()),
+        ],
+        schema=_ENVELOPE_ARROW,
+    )
+
+
+class MapStateStore:
+    """A PageStore on Spark's map state; the handle is a new one in every batch."""
+
+    def __init__(self) -> None:
+        self.state: Any = None
+
+    def get(self, key: bytes) -> bytes | None:
+        """The stored content, or None."""
+        found = self.state.getValue((key,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, key: bytes, content: bytes) -> None:
+        """Store or replace."""
+        self.state.updateValue((key,), (content,))
+
+    def delete(self, key: bytes) -> None:
+        """Remove; unknown keys are no error."""
+        self.state.removeKey((key,))
+
+
+class StageProcessor(StatefulProcessor):
+    """A stage behind an exchange: Spark calls it once per subtask and batch."""
+
+    def __init__(self, code: StageCode) -> None:
+        self._code = code
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Spark calls this first, on the driver and in every task."""
+        self._pages = handle.getMapState("pages", "name binary", "content binary")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """All packets of one subtask in one batch."""
+        code = self._code
+        subtask = code.slot_ids.index(key[0])
+        task = _tasks.get((code.key, subtask))
+        store = MapStateStore() if task is None else task.store
+        store.state = self._pages  # type: ignore[attr-defined]
+        if task is None:
+            task = _task(code, subtask, store)
+        packets = ((row["channel"], row["seq"], bytes(row["packet"])) for row in rows)
+        results = task.run_packets(packets, _batch_id(), _attempt())
+        for packet in _until_stopped(code, subtask, results):
+            yield Row(
+                slot=code.slot_ids[packet.slot],
+                channel=subtask,
+                seq=packet.seq,
+                packet=packet.content,
+            )
+
+    def close(self) -> None:
+        """Nothing to do: the task lives on for the next batch."""
