@@ -38,6 +38,7 @@ from headrace.common.typeinfo import (
 )
 from headrace.errors import InternalError
 from headrace.runtime import columns as c
+from headrace.runtime import scalar_columns as sc
 from headrace.runtime.record_shapes import (
     ClassShape,
     RowShape,
@@ -214,32 +215,32 @@ def _first_misfit(
 
 
 _BASIC: dict[BasicType, Callable[[], c.Column]] = {
-    BasicType.BOOLEAN: c.bool_column,
-    BasicType.BYTE: lambda: c.IntColumn(pa.int8()),
-    BasicType.SHORT: lambda: c.IntColumn(pa.int16()),
-    BasicType.INT: lambda: c.IntColumn(pa.int32()),
-    BasicType.LONG: lambda: c.IntColumn(pa.int64()),
-    BasicType.FLOAT: lambda: c.FloatColumn(pa.float32()),
-    BasicType.DOUBLE: lambda: c.FloatColumn(pa.float64()),
-    BasicType.STRING: c.string_column,
-    BasicType.CHAR: c.char_column,
-    BasicType.BIG_INT: c.big_int_column,
-    BasicType.BIG_DEC: c.decimal_column,
-    BasicType.INSTANT: c.instant_column,
+    BasicType.BOOLEAN: sc.bool_column,
+    BasicType.BYTE: lambda: sc.IntColumn(pa.int8()),
+    BasicType.SHORT: lambda: sc.IntColumn(pa.int16()),
+    BasicType.INT: lambda: sc.IntColumn(pa.int32()),
+    BasicType.LONG: lambda: sc.IntColumn(pa.int64()),
+    BasicType.FLOAT: lambda: sc.FloatColumn(pa.float32()),
+    BasicType.DOUBLE: lambda: sc.FloatColumn(pa.float64()),
+    BasicType.STRING: sc.string_column,
+    BasicType.CHAR: sc.char_column,
+    BasicType.BIG_INT: sc.big_int_column,
+    BasicType.BIG_DEC: sc.decimal_column,
+    BasicType.INSTANT: sc.instant_column,
 }
 
 _LOCAL: dict[LocalTimeTypeInfo.TimeType, Callable[[], c.Column]] = {
-    LocalTimeTypeInfo.TimeType.LOCAL_DATE: c.date_column,
-    LocalTimeTypeInfo.TimeType.LOCAL_TIME: c.time_column,
-    LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: c.timestamp_column,
+    LocalTimeTypeInfo.TimeType.LOCAL_DATE: sc.date_column,
+    LocalTimeTypeInfo.TimeType.LOCAL_TIME: sc.time_column,
+    LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: sc.timestamp_column,
 }
 
 _BY_CLASS: dict[type[TypeInformation], Callable[[], c.Column]] = {
-    DateTypeInfo: c.date_column,
-    TimeTypeInfo: c.time_column,
-    TimestampTypeInfo: c.timestamp_column,
-    ZonedTimestampTypeInfo: c.zoned_timestamp_column,
-    PickledBytesTypeInfo: c.pickled_column,
+    DateTypeInfo: sc.date_column,
+    TimeTypeInfo: sc.time_column,
+    TimestampTypeInfo: sc.timestamp_column,
+    ZonedTimestampTypeInfo: sc.zoned_timestamp_column,
+    PickledBytesTypeInfo: sc.pickled_column,
 }
 
 
@@ -248,10 +249,10 @@ def _column_for(info: TypeInformation) -> c.Column:
         return _BASIC[info.basic_type]()
     if isinstance(info, TupleTypeInfo | RowTypeInfo):
         # Arrow and Parquet know no struct without fields.
-        return _record_column(info) if info.get_field_types() else c.pickled_column()
+        return _record_column(info) if info.get_field_types() else sc.pickled_column()
     if isinstance(info, PrimitiveArrayTypeInfo):
         if info.element_type == BasicTypeInfo.BYTE_TYPE_INFO():
-            return c.BytesColumn()
+            return sc.BytesColumn()
         return c.ListColumn(_column_for(info.element_type), nullable=False)
     if isinstance(info, _ElementTypeInfo):
         return c.ListColumn(_column_for(info.element_type))

@@ -164,9 +164,8 @@ class ClassShape:
 
     def fault(self, record: Any, path: str) -> Fault | None:
         """See RecordShape."""
-        fits = type(record) is self.exact and (
-            self.exact is not dict or len(record) == len(self.names)
-        )
+        kind: type = type(record)
+        fits = kind is self.exact and (self.exact is not dict or len(record) == len(self.names))
         try:
             if fits:
                 self.values_of(record)
@@ -199,7 +198,8 @@ def _dataclass_builder(cls: type, names: list[str]) -> Callable[[tuple[Any, ...]
 
     Written for the class at hand, as dataclasses writes __init__: 3 times as fast as a loop.
     """
-    if cls.__setattr__ is object.__setattr__:
+    plain: Any = object.__setattr__
+    if cls.__setattr__ is plain:
         targets = ", ".join(f"instance.{name}" for name in names)
         body = f"    {targets}{',' if len(names) == 1 else ''} = values"
     else:  # frozen, or with a __setattr__ of the user's, which pickle would not call either

@@ -199,7 +199,7 @@ def test_options_of_the_users_own() -> None:
     assert config.get(option) == 5
     assert config.set(option, 6).get(option) == 6
     with pytest.raises(ConfigurationError):
-        config.set(option, "x")  # type: ignore[arg-type]
+        config.set(option, "x")  # type: ignore[misc]
     assert config.get(ConfigOptions.key("user.name").string_type().no_default_value()) is None
 
 

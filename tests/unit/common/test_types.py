@@ -39,7 +39,7 @@ def test_unknown_names_raise_what_both_worlds_expect() -> None:
     with pytest.raises(AttributeError):
         _ = row.b
     with pytest.raises(AttributeError):
-        row.b = 2
+        row.b = 2  # type: ignore[attr-defined]
     with pytest.raises(KeyError):
         row["b"] = 2
 

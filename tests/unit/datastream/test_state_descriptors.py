@@ -147,7 +147,7 @@ def test_counters_are_registered_at_first_use() -> None:
         def get_accumulator(self, name: str) -> Accumulator[Any, Any]:
             return self.known[name]
 
-    Context.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+    Context.__abstractmethods__ = frozenset()
     context = Context()  # type: ignore[abstract]
     context.get_int_counter("n").add(2)
     context.get_int_counter("n").add(3)

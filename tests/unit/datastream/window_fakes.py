@@ -34,7 +34,8 @@ class FakeState:
 
 class FakeContext(Trigger.OnMergeContext):
     def __init__(self, host: WindowHost, window: Any) -> None:
-        self.host, self.window, self.merged = host, window, []
+        self.host, self.window = host, window
+        self.merged: list[Any] = []
 
     def get_current_processing_time(self) -> int:
         return self.host.clock
