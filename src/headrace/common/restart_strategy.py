@@ -42,12 +42,20 @@ class RestartStrategies:
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
         """Try again some times, with the same pause before each."""
 
-        restart_attempts: int
-        delay_ms: int
+        restart_attempts: int | None = None
+        delay_between_attempts_interval: DurationLike | None = None
+
+        def __post_init__(self) -> None:
+            _check(self.get_restart_attempts() >= 0 and self.delay_ms >= 0, self)
+
+        @property
+        def delay_ms(self) -> int:
+            """How long to wait before an attempt, in milliseconds."""
+            return _millis(self.delay_between_attempts_interval, 1000)
 
         def get_restart_attempts(self) -> int:
             """How often to try again."""
-            return self.restart_attempts
+            return 1 if self.restart_attempts is None else self.restart_attempts
 
         def get_delay_between_attempts_interval(self) -> timedelta:
             """How long to wait before."""
@@ -57,20 +65,34 @@ class RestartStrategies:
             """The strategy in words."""
             return (
                 f"Restart with fixed delay ({self.delay_ms} ms). "
-                f"#{self.restart_attempts} restart attempts."
+                f"#{self.get_restart_attempts()} restart attempts."
             )
 
     @dataclass(frozen=True)
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
         """Try again as long as failures are rare."""
 
-        max_failure_rate: int
-        failure_interval_ms: int
-        delay_ms: int
+        max_failure_rate: int | None = None
+        failure_interval: DurationLike | None = None
+        delay_between_attempts_interval: DurationLike | None = None
+
+        def __post_init__(self) -> None:
+            fits = self.get_max_failure_rate() >= 1 and self.failure_interval_ms > 0
+            _check(fits and self.delay_ms >= 0, self)
+
+        @property
+        def failure_interval_ms(self) -> int:
+            """The interval in which failures are counted, in milliseconds."""
+            return _millis(self.failure_interval, 60_000)
+
+        @property
+        def delay_ms(self) -> int:
+            """How long to wait before an attempt, in milliseconds."""
+            return _millis(self.delay_between_attempts_interval, 1000)
 
         def get_max_failure_rate(self) -> int:
             """How many failures within the interval are too many."""
-            return self.max_failure_rate
+            return 1 if self.max_failure_rate is None else self.max_failure_rate
 
         def get_failure_interval(self) -> timedelta:
             """The interval in which failures are counted."""
@@ -83,7 +105,7 @@ class RestartStrategies:
         def get_description(self) -> str:
             """The strategy in words."""
             return (
-                f"Failure rate restart with maximum of {self.max_failure_rate} failures within "
+        """Try again, waiting longer each time; back to short after quiet times. From Java."""
                 f"interval {self.failure_interval_ms} ms and fixed delay {self.delay_ms} ms."
             )
 
@@ -96,6 +118,10 @@ class RestartStrategies:
         backoff_multiplier: float = 1.5
         reset_backoff_threshold_ms: int = 3_600_000
         jitter_factor: float = 0.1
+
+        def __post_init__(self) -> None:
+            grows = 1 <= self.initial_backoff_ms <= self.max_backoff_ms
+            _check(grows and self.backoff_multiplier >= 1 and 0 <= self.jitter_factor <= 1, self)
 
         def get_description(self) -> str:
             """The strategy in words."""
@@ -127,27 +153,17 @@ class RestartStrategies:
         restart_attempts: int, delay_between_attempts: DurationLike
     ) -> RestartStrategies.FixedDelayRestartStrategyConfiguration:
         """Try again that often, with that pause before each attempt."""
-        delay_ms = to_millis(delay_between_attempts)
-        if restart_attempts < 0 or delay_ms < 0:
-            raise InvalidArgumentError(
-                f"restarts need 0 or more attempts and no negative delay, not {restart_attempts} "
-                f"and {delay_ms} ms"
-            )
-        return RestartStrategies.FixedDelayRestartStrategyConfiguration(restart_attempts, delay_ms)
+        return RestartStrategies.FixedDelayRestartStrategyConfiguration(
+            restart_attempts, to_millis(delay_between_attempts)
+        )
 
     @staticmethod
     def failure_rate_restart(
         failure_rate: int, failure_interval: DurationLike, delay_interval: DurationLike
     ) -> RestartStrategies.FailureRateRestartStrategyConfiguration:
         """Try again unless that many failures happen within the interval."""
-        interval_ms, delay_ms = to_millis(failure_interval), to_millis(delay_interval)
-        if failure_rate < 1 or interval_ms <= 0 or delay_ms < 0:
-            raise InvalidArgumentError(
-                f"a failure rate needs 1 or more failures, an interval and no negative delay, not "
-                f"{failure_rate}, {interval_ms} ms and {delay_ms} ms"
-            )
         return RestartStrategies.FailureRateRestartStrategyConfiguration(
-            failure_rate, interval_ms, delay_ms
+            failure_rate, to_millis(failure_interval), to_millis(delay_interval)
         )
 
     @staticmethod
@@ -159,21 +175,23 @@ class RestartStrategies:
         jitter_factor: float = 0.1,
     ) -> RestartStrategies.ExponentialDelayRestartStrategyConfiguration:
         """Try again without end, with a pause that grows. Ours, from Java."""
-        strategy = RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
+        return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
             to_millis(initial_backoff),
             to_millis(max_backoff),
             backoff_multiplier,
             to_millis(reset_backoff_threshold),
             jitter_factor,
         )
-        if (
-            strategy.initial_backoff_ms < 1
-            or strategy.max_backoff_ms < strategy.initial_backoff_ms
-            or backoff_multiplier < 1
-            or not 0 <= jitter_factor <= 1
-        ):
-            raise InvalidArgumentError(
-                f"an exponential delay needs 1 ms <= initial <= max, a multiplier >= 1 and a "
-                f"jitter from 0 to 1, not {strategy}"
-            )
-        return strategy
+
+
+def _millis(value: DurationLike | None, default_ms: int) -> int:
+    return default_ms if value is None else to_millis(value)
+
+
+def _check(fits: bool, strategy: object) -> None:
+    if not fits:
+        raise InvalidArgumentError(
+            f"no job can restart like this: {strategy!r}",
+            fix="counts and intervals must be positive, delays must not be negative or shrink, "
+            "a jitter is between 0 and 1",
+        )

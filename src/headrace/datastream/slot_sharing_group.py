@@ -22,8 +22,8 @@ class MemorySize:
 
     __slots__ = ("_bytes",)
 
-    def __init__(self, bytes_size: int) -> None:
-        if bytes_size < 0:
+    def __init__(self, bytes_size: int | None = None) -> None:
+        if bytes_size is None or bytes_size < 0:
             raise InvalidArgumentError(f"an amount of memory cannot be {bytes_size} bytes")
         self._bytes = bytes_size
 

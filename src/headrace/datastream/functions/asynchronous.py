@@ -69,8 +69,8 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     def fixed_delay(
         max_attempts: int,
         backoff_time_millis: int,
-        result_predicate: Callable[[list[OUT]], bool] | None = None,
-        exception_predicate: Callable[[Exception], bool] | None = None,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[OUT]:
         """Ask up to that many times in all, with the same pause in between."""
         predicate = _Predicate(result_predicate, exception_predicate)
@@ -82,8 +82,8 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         initial_delay: int,
         max_retry_delay: int,
         multiplier: float,
-        result_predicate: Callable[[list[OUT]], bool] | None = None,
-        exception_predicate: Callable[[Exception], bool] | None = None,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[OUT]:
         """Ask up to that many times in all; the pause grows from time to time."""
         predicate = _Predicate(result_predicate, exception_predicate)
