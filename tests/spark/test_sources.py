@@ -191,8 +191,9 @@ def test_a_rate_holds_while_the_query_runs(spark: SparkSession, tmp_path: Path) 
     started = time.monotonic()
     try:
         deadline = started + 60  # a busy machine may take long for the first batch
-        while spark.table("rated").count() < 60 and time.monotonic() < deadline:
+        while query.isActive and spark.table("rated").count() < 60 and time.monotonic() < deadline:
             time.sleep(0.2)
+        assert query.exception() is None
         found = [row[0] for row in spark.table("rated").collect()]
         assert found == list(range(len(found)))
         assert 60 <= len(found) <= 50 * (time.monotonic() - started)
