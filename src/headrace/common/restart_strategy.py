@@ -105,8 +105,8 @@ class RestartStrategies:
         def get_description(self) -> str:
             """The strategy in words."""
             return (
-        """Try again, waiting longer each time; back to short after quiet times. From Java."""
-                f"interval {self.failure_interval_ms} ms and fixed delay {self.delay_ms} ms."
+                f"Failure rate restart with maximum of {self.get_max_failure_rate()} failures "
+                f"within interval {self.failure_interval_ms} ms and fixed delay {self.delay_ms} ms."
             )
 
     @dataclass(frozen=True)

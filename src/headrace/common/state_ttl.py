@@ -155,7 +155,7 @@ class StateTtlConfig:
             return self
 
         def cleanup_incrementally(
-            self, cleanup_size: int, run_cleanup_for_every_record: bool = False
+            self, cleanup_size: int, run_cleanup_for_every_record: bool
         ) -> StateTtlConfig.Builder:
             """Look at this many entries whenever state is used. Taken as a hint."""
             strategies = StateTtlConfig.CleanupStrategies

@@ -113,7 +113,11 @@ def test_restart_strategies() -> None:
     rate = RestartStrategies.failure_rate_restart(2, "1 min", "1 s")
     assert rate.get_failure_interval().total_seconds() == 60
     assert rate == RestartStrategies.failure_rate_restart(2, 60_000, 1000)
-    assert "3 restart attempts" in str(fixed)
+    assert str(fixed) == "Restart with fixed delay (1000 ms). #3 restart attempts."
+    assert str(rate) == (
+        "Failure rate restart with maximum of 2 failures within interval 60000 ms and fixed delay "
+        "1000 ms."
+    )
     growing = RestartStrategies.exponential_delay_restart()
     assert (growing.initial_backoff_ms, growing.max_backoff_ms) == (1000, 60_000)
     assert RestartStrategies.no_restart() == RestartStrategies.no_restart()

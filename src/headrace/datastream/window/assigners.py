@@ -146,7 +146,7 @@ class _TimeAssigner(WindowAssigner[T, TimeWindow]):
 
 
 class _Tumbling(_TimeAssigner[T]):
-    def __init__(self, size: int, offset: int = 0) -> None:
+    def __init__(self, size: int, offset: int) -> None:
         if size <= 0 or abs(offset) >= size:
             raise InvalidArgumentError(
                 f"{type(self).__name__} needs size > 0 and |offset| < size, not size {size} ms and "
@@ -192,7 +192,7 @@ class TumblingProcessingTimeWindows(_Tumbling[T]):
 
 
 class _Sliding(_TimeAssigner[T]):
-    def __init__(self, size: int, slide: int, offset: int = 0) -> None:
+    def __init__(self, size: int, slide: int, offset: int) -> None:
         if size <= 0 or slide <= 0 or abs(offset) >= slide:
             raise InvalidArgumentError(
                 f"{type(self).__name__} needs size > 0, slide > 0 and |offset| < slide, not size "
