@@ -17,7 +17,7 @@ from headrace.control.commands import CommandWriter
 from headrace.control.job import Job
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.plan.planner import PlanOptions, plan
-from headrace.spark.build import build_packets, control_dir
+from headrace.spark.build import build_packets, control_dir, is_local, local_path
 from headrace.spark.native import resolve_types
 from headrace.spark.native_job import run_native_batch
 from headrace.spark.query import SparkQuery
@@ -142,14 +142,30 @@ def _job_dir(spec: JobSpec) -> tuple[str, bool]:
 
 def _job_id(job_dir: str) -> str:
     """The id in the job's directory, so that a restarted job is the same job."""
-    if "://" in job_dir and not job_dir.startswith("file://"):
-        return uuid.uuid5(uuid.NAMESPACE_URL, job_dir).hex
-    file = Path(job_dir.removeprefix("file://")) / "job.json"
+    if not is_local(job_dir):
+        return stored_job_id(job_dir)
+    file = local_path(job_dir) / "job.json"
     if file.exists():
         return str(json.loads(file.read_text())["job_id"])
     job_id = uuid.uuid4().hex
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"job_id": job_id}))
+    return job_id
+
+
+def stored_job_id(job_dir: str) -> str:
+    """The same in a directory of another file system: a new id when the directory is new."""
+    from pyarrow import fs
+
+    system, folder = fs.FileSystem.from_uri(job_dir)
+    path = f"{folder}/job.json"
+    if system.get_file_info(path).type == fs.FileType.File:
+        with system.open_input_stream(path) as stream:
+            return str(json.loads(stream.read())["job_id"])
+    job_id = uuid.uuid4().hex
+    system.create_dir(folder, recursive=True)
+    with system.open_output_stream(path) as stream:
+        stream.write(json.dumps({"job_id": job_id}).encode())
     return job_id
 
 

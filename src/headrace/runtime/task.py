@@ -122,6 +122,7 @@ class Task:
         # Several tasks send records of one split: its clock moves when all of them are in.
         for edge, channel, timestamp in deferred:
             self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
+        self._end_of_part()
         self._advance_processing_time()
 
     def _take(self, frame: Frame, deferred: list[tuple[EdgePlan, str, int]]) -> None:
@@ -143,11 +144,15 @@ class Task:
             self.channel.name = f"{self.stage.source}/{split}"
             self.source_output.emit(records)
             yield
+        self._end_of_part()
+        if self.stage.uses_time:
+            self.heartbeat()
+
+    def _end_of_part(self) -> None:
+        """All records of the batch are in: let watermarks follow them."""
         for operator in self.operators.values():
             if isinstance(operator, TimestampsOperator):
                 operator.end_of_part()
-        if self.stage.uses_time:
-            self.heartbeat()
 
     def heartbeat(self) -> None:
         """Wake every subtask of the next stage, also those that got no records."""

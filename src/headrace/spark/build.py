@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 
+from headrace.datastream.connectors.collection import CollectionSource
+from headrace.spark.collection_reader import open_collection
 from headrace.spark.native import apply_native
 from headrace.spark.slots import slot_ids
 from headrace.spark.sources import open_source
@@ -63,18 +65,30 @@ def source_frame(
     plan: SourcePlan, spark: SparkSession, job_dir: str, options: SourceOptions
 ) -> DataFrame:
     """A source with its native steps applied."""
-    assert plan.step.source is not None
-    frame = open_source(
-        plan.step.source, spark, job_dir, options, source_id=plan.step.stable_id
-    )
+    source = plan.step.source
+    assert source is not None
+    if isinstance(source, CollectionSource) and not plan.native_steps and is_local(job_dir):
+        folder = local_path(job_dir) / "sources" / plan.step.stable_id
+        return open_collection(source, spark, folder, options.max_records_per_batch)
+    frame = open_source(source, spark, job_dir, options, source_id=plan.step.stable_id)
     for step in plan.native_steps:
         frame = apply_native(frame, step)
     return frame
 
 
+def is_local(job_dir: str) -> bool:
+    """Whether the job's directory is on a file system of this machine."""
+    return "://" not in job_dir or job_dir.startswith("file://")
+
+
+def local_path(job_dir: str) -> Path:
+    """The job's directory as a path of this machine."""
+    return Path(job_dir.removeprefix("file://"))
+
+
 def control_dir(job_dir: str) -> Path:
     """Where commands for a running query are put, one small file each."""
-    return Path(job_dir.removeprefix("file://")) / "control"
+    return local_path(job_dir) / "control"
 
 
 def open_control(spark: SparkSession, job_dir: str) -> DataFrame:

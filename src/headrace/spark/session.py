@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
+from headrace.spark.quiet import quiet_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,8 +65,10 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         defaults["spark.sql.warehouse.dir"] = os.path.join(tempfile.gettempdir(), "headrace-warehouse")
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG_LEVEL", "ERROR"))
+    with quiet_start():
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
+    _silence_expected_errors(session)
     if not master.startswith("local"):
         ship_package(session)
     return session
@@ -79,6 +82,19 @@ def job_session(base: SparkSession, settings: Mapping[str, str], partitions: int
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
     return session
+
+
+def _silence_expected_errors(session: SparkSession) -> None:
+    """A failed batch is reported by headrace, with the user's line; not by Spark's log as well."""
+    jvm = session.sparkContext._jvm
+    assert jvm is not None
+    log4j = jvm.org.apache.logging.log4j
+    for name in (
+        "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution",
+        "org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink",
+        "org.apache.spark.sql.execution.python.streaming",
+    ):
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
 
 
 def check_java() -> None:

@@ -25,6 +25,7 @@ from headrace.runtime.codec import codec_for
 from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.task import StopTask, Task
+from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -149,6 +150,11 @@ def source_parts(
     for batch in batches:
         if batch.num_rows == 0:
             continue
+        if ARROW_CELLS in batch.schema.names:
+            for cell in batch.column(0).to_pylist():
+                found = pa.ipc.read_record_batch(pa.py_buffer(cell), codec.schema)
+                yield "", Records(batch=found, codec=codec)
+            continue
         if "__split" not in batch.schema.names:
             yield "", _source_records(batch, codec)
             continue
@@ -162,7 +168,7 @@ def _source_records(batch: pa.RecordBatch, codec: Any) -> Records:
     names = batch.schema.names
     times = batch.column(names.index("__ts")).to_pylist() if "__ts" in names else None
     if codec.schema is None:  # cells hold many records each, and lists of their timestamps
-        chunks = batch.column(names.index("pickled")).to_pylist()
+        chunks = batch.column(names.index(PICKLED_CELLS)).to_pylist()
         flat_times = None if times is None else [time for cell in times for time in cell]
         return Records([record for chunk in chunks for record in pickle.loads(chunk)], flat_times)
     data = batch.select([name for name in names if name not in ("__split", "__ts")])

@@ -6,6 +6,7 @@ this process, batch by batch.
 
 from __future__ import annotations
 
+from headrace.testing.harness import Harness, KeyedHarness, TwoInputHarness
 from headrace.testing.local_runner import LocalRunner
 
-__all__ = ["LocalRunner"]
+__all__ = ["Harness", "KeyedHarness", "LocalRunner", "TwoInputHarness"]

@@ -8,6 +8,7 @@ so the planner puts it behind an exchange, where its state is kept.
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import RecordError
@@ -88,6 +89,83 @@ class TimestampsOperator(Operator):
         elif timestamp > self.current_watermark:
             self.current_watermark = timestamp
             self.output.watermark(timestamp)
+
+
+class GeneratorOperator(TimestampsOperator):
+    """A WatermarkGenerator of the user's own: asked for every record, and at the end of each batch.
+
+    Its attributes are kept with the state after every batch, so that it goes on where it was.
+    """
+
+    needs_memory = True
+
+    def __init__(self, strategy: WatermarkStrategy) -> None:
+        super().__init__(strategy, None)
+
+    def open(self, runtime: OperatorRuntime) -> None:
+        super().open(runtime)
+        supplier = self.strategy.generator_supplier
+        assert supplier is not None
+        self.generator = supplier()
+        self._store_key = f"{runtime.uid}/generator".encode()
+        self._stored: bytes | None = None
+
+    def reload(self, watermarks: list[int]) -> None:
+        super().reload(watermarks)
+        stored = self.runtime.store.get(self._store_key)
+        if stored is not None:
+            attributes, self.current_watermark = pickle.loads(stored)
+            self.generator.__dict__.update(attributes)
+
+    def process(self, records: Records, input: int) -> None:  # noqa: A002
+        stamped = records if self.extract is None else self._stamp(records)
+        waiting: list[tuple[Any, int]] = []
+        value: Any = None
+        try:
+            for value, timestamp in stamped.pairs():
+                waiting.append((value, MIN_TIMESTAMP if timestamp is None else timestamp))
+                before = self.current_watermark
+                # the record goes first: a watermark made from it must follow it (W3)
+                self._pending = waiting
+                self.generator.on_event(value, waiting[-1][1], self)
+                if self.current_watermark != before:
+                    waiting = []
+        except Exception as error:
+            raise self.failed(error, value) from error
+        self._release(waiting)
+
+    def _release(self, waiting: list[tuple[Any, int]]) -> None:
+        if waiting:
+            self.output.emit(Records([v for v, _ in waiting], [t for _, t in waiting]))
+
+    def emit_watermark(self, watermark: Any) -> None:
+        """The generator says how far event time has come."""
+        timestamp = int(getattr(watermark, "timestamp", watermark))
+        if timestamp > self.current_watermark:
+            self._release(self._pending)
+            self._pending = []
+            self.emit_candidate(timestamp)
+
+    def mark_idle(self) -> None:
+        """Nothing to do: a silent generator holds nobody up within a batch."""
+
+    def mark_active(self) -> None:
+        """Nothing to do."""
+
+    def end_of_part(self) -> None:
+        """The batch ends: the periodic call."""
+        self._pending: list[tuple[Any, int]] = []
+        try:
+            self.generator.on_periodic_emit(self)
+        except Exception as error:
+            raise self.failed(error) from error
+
+    def flush(self) -> None:
+        attributes = {k: v for k, v in self.generator.__dict__.items() if not callable(v)}
+        content = pickle.dumps((attributes, self.current_watermark), 5)
+        if content != self._stored:
+            self.runtime.store.put(self._store_key, content)
+            self._stored = content
 
 
 def _whole(time: Any, value: Any) -> int:

@@ -272,6 +272,10 @@ class StateProvider:
             table = self._tables[name] = PagedTable(self._store, f"{self._uid}/{name}")
         return table
 
+    def tables(self) -> list[PagedTable]:
+        """All tables touched so far."""
+        return list(self._tables.values())
+
     def _user_table(self, descriptor: Any, kind: str) -> PagedTable:
         name = descriptor.name
         declared = (kind, str(getattr(descriptor, "type_info", None)))

@@ -1,0 +1,297 @@
+"""Broadcast state: every subtask keeps the same copy, written by the broadcast side only.
+
+In: input 0 the stream, keyed or not; input 1 the broadcast stream, which reaches every subtask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.datastream.time_domain import TimeDomain
+from headrace.errors import StateError
+from headrace.runtime.operators.functions import FunctionOperator, callable_of
+from headrace.runtime.operators.keyed import TimedOperator
+from headrace.runtime.operators.process import (
+    KeyedContext,
+    ProcessOutput,
+    StreamContext,
+    UnkeyedTimerService,
+)
+from headrace.runtime.state.pages import PagedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headrace.runtime.operators.base import Operator, OperatorRuntime
+    from headrace.runtime.records import Records
+
+
+def broadcast_operator(function: Any, descriptors: list[Any], *, keyed: bool) -> Operator:
+    """The operator for a (Keyed)BroadcastProcessFunction."""
+    if keyed:
+        return KeyedBroadcastOperator(function, descriptors)
+    return BroadcastOperator(function, descriptors)
+
+
+class BroadcastMap:
+    """A map that is the same in every subtask."""
+
+    def __init__(self, table: PagedTable) -> None:
+        self._table = table
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, or None."""
+        return self._table.get(key)
+
+    def contains(self, key: Any) -> bool:
+        """Whether a key is set."""
+        return key in self._table
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """All pairs."""
+        return self._table.items()
+
+    def keys(self) -> list[Any]:
+        """All keys."""
+        return [key for key, _ in self.items()]
+
+    def values(self) -> list[Any]:
+        """All values."""
+        return [value for _, value in self.items()]
+
+    def is_empty(self) -> bool:
+        """Whether nothing is set."""
+        return not self.items()
+
+    def immutable_entries(self) -> list[tuple[Any, Any]]:
+        """All pairs, as Java names them."""
+        return self.items()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a key."""
+        self._table.put(key, value)
+
+    def put_all(self, dict_value: Any) -> None:
+        """Set several."""
+        for key, value in dict(dict_value).items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        """Remove a key."""
+        self._table.remove(key)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in self.keys():
+            self._table.remove(key)
+
+    __setitem__ = put
+    __delitem__ = remove
+
+
+class ReadOnlyBroadcastMap(BroadcastMap):
+    """The same map as the other side sees it."""
+
+    def _refuse(self, *_: Any) -> None:
+        raise StateError(
+            "broadcast state can be written by the broadcast side only, so that every subtask "
+            "keeps the same copy",
+            fix="write it in process_broadcast_element",
+        )
+
+    put = put_all = remove = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = _refuse  # type: ignore[assignment]
+
+    def clear(self) -> None:
+        """Not from this side."""
+        self._refuse()
+
+
+class _Broadcasts:
+    """The broadcast states of an operator, by descriptor."""
+
+    def __init__(self, descriptors: list[Any], runtime: OperatorRuntime) -> None:
+        self.tables = {
+            d.name: PagedTable(runtime.store, f"{runtime.uid}/broadcast/{d.name}")
+            for d in descriptors
+        }
+
+    def get(self, descriptor: Any, kind: type[BroadcastMap]) -> BroadcastMap:
+        """The map of a descriptor that was given to broadcast()."""
+        table = self.tables.get(descriptor.name)
+        if table is None:
+            known = ", ".join(map(repr, self.tables)) or "none"
+            raise StateError(
+                f"broadcast state {descriptor.name!r} was not declared; declared are: {known}",
+                fix="give its descriptor to stream.broadcast(...)",
+            )
+        return kind(table)
+
+    def flush(self) -> None:
+        """Write what changed."""
+        for table in self.tables.values():
+            table.flush()
+
+    def forget(self) -> None:
+        """Drop what was read from the store."""
+        for table in self.tables.values():
+            table.forget()
+
+
+class ReadingContext(StreamContext):
+    """The ctx of process_element without keys."""
+
+    def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
+        """A broadcast state, to read."""
+        return self._operator.broadcasts.get(state_descriptor, ReadOnlyBroadcastMap)  # type: ignore[attr-defined, no-any-return]
+
+    def current_processing_time(self) -> int:
+        """The wall clock."""
+        return self._operator.runtime.clock()
+
+    def current_watermark(self) -> int:
+        """Event time."""
+        return self._operator.current_watermark
+
+
+class WritingContext(ReadingContext):
+    """The ctx of process_broadcast_element."""
+
+    def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
+        """A broadcast state, to read and write."""
+        return self._operator.broadcasts.get(state_descriptor, BroadcastMap)  # type: ignore[attr-defined, no-any-return]
+
+
+class KeyedReadingContext(KeyedContext):
+    """The ctx of process_element and on_timer behind key_by."""
+
+    def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
+        """A broadcast state, to read."""
+        found: BroadcastMap = self._operator.broadcasts.get(state_descriptor, ReadOnlyBroadcastMap)
+        return found
+
+    def current_processing_time(self) -> int:
+        """The wall clock."""
+        return self._timers.current_processing_time()
+
+    def current_watermark(self) -> int:
+        """Event time."""
+        return self._timers.current_watermark()
+
+
+class BroadcastOperator(FunctionOperator):
+    """A BroadcastProcessFunction."""
+
+    inputs = 2
+
+    def __init__(self, function: Any, descriptors: list[Any]) -> None:
+        super().__init__(function)
+        self.descriptors = descriptors
+
+    def open(self, runtime: OperatorRuntime) -> None:
+        self.broadcasts = _Broadcasts(self.descriptors, runtime)
+        super().open(runtime)
+        self.contexts = [ReadingContext(self), WritingContext(self)]
+        self.calls = _calls(self.function)
+
+    def process(self, records: Records, input: int) -> None:  # noqa: A002
+        call, context, out = self.calls[input], self.contexts[input], ProcessOutput(self.output)
+        value: Any = None
+        try:
+            for value, context.current_timestamp in records.pairs():
+                out.extend(call(value, context), context.current_timestamp)
+        except Exception as error:
+            raise self.failed(error, value) from error
+        out.flush()
+
+    def reload(self, watermarks: list[int]) -> None:
+        super().reload(watermarks)
+        self.broadcasts.forget()
+
+    def flush(self) -> None:
+        self.broadcasts.flush()
+
+
+class KeyedBroadcastOperator(TimedOperator):
+    """A KeyedBroadcastProcessFunction: keyed state and timers on the stream's side."""
+
+    inputs = 2
+
+    def __init__(self, function: Any, descriptors: list[Any]) -> None:
+        super().__init__(function)
+        self.descriptors = descriptors
+
+    def open(self, runtime: OperatorRuntime) -> None:
+        self.broadcasts = _Broadcasts(self.descriptors, runtime)
+        super().open(runtime)
+        self.context = KeyedReadingContext(self, self.timer_service)
+        self.writing_context = WritingContext(self)
+        self.writing_context._timers = UnkeyedTimerService(self)
+        self.calls = _calls(self.function)
+        self.out = ProcessOutput(self.output)
+
+    def process(self, records: Records, input: int) -> None:  # noqa: A002
+        value: Any = None
+        try:
+            if input == 1:
+                self.scope.clear()
+                context = self.writing_context
+                for value, context.current_timestamp in records.pairs():
+                    self.out.extend(self.calls[1](value, context), context.current_timestamp)
+            else:
+                for key, (value, timestamp) in zip(
+                    self.keys(records), records.pairs(), strict=True
+                ):
+                    self.scope.set(key)
+                    self.context.current_timestamp = timestamp
+                    self.out.extend(self.calls[0](value, self.context), timestamp)
+        except Exception as error:
+            raise self.failed(error, value) from error
+        self.out.flush()
+
+    def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        self._fire(timestamp, key, TimeDomain.EVENT_TIME, timestamp)
+
+    def fire_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        self._fire(timestamp, key, TimeDomain.PROCESSING_TIME, None)
+
+    def _fire(self, timestamp: int, key: Any, domain: TimeDomain, stamp: int | None) -> None:
+        on_timer = getattr(self.function, "on_timer", None)
+        if on_timer is None:
+            return
+        self.scope.set(key)
+        self.context.current_timestamp, self.context.domain = stamp, domain
+        try:
+            self.out.extend(on_timer(timestamp, self.context), stamp)
+        except Exception as error:
+            raise self.failed(error) from error
+
+    def after_timers(self) -> None:
+        self.out.flush()
+
+    def reload(self, watermarks: list[int]) -> None:
+        super().reload(watermarks)
+        self.broadcasts.forget()
+
+    def flush(self) -> None:
+        super().flush()
+        self.broadcasts.flush()
+
+
+def _calls(function: Any) -> list[Any]:
+    return [
+        callable_of(function, "process_element"),
+        callable_of(function, "process_broadcast_element"),
+    ]
