@@ -15,32 +15,37 @@ from typing import Any
 Outcome = dict[str, Any]
 
 
-def differences(expected: Outcome, actual: Outcome) -> list[str]:
-    """Empty when the outcomes agree; `expected` is PyFlink's."""
+def differences(
+    expected: Outcome, actual: Outcome, names: tuple[str, str] = ("PyFlink", "headrace")
+) -> list[str]:
+    """Empty when the outcomes agree; `names` tells the reader who gave what."""
+    first, second = names
     if "failure" in expected or "failure" in actual:
         if "failure" in expected and "failure" in actual:
             return []
-        return [f"PyFlink: {_brief(expected)}", f"headrace: {_brief(actual)}"]
+        return [f"{first}: {_brief(expected)}", f"{second}: {_brief(actual)}"]
     found = []
     left, right = expected["results"], actual["results"]
     if sorted(left) != sorted(right):
-        return [f"outputs differ: PyFlink {sorted(left)}, headrace {sorted(right)}"]
+        return [f"outputs differ: {first} {sorted(left)}, {second} {sorted(right)}"]
     for name in left:
-        found += [f"{name}: {line}" for line in _output(left[name], right[name])]
+        found += [f"{name}: {line}" for line in _output(left[name], right[name], names)]
     return found
 
 
-def _output(expected: Any, actual: Any) -> list[str]:
+def _output(expected: Any, actual: Any, names: tuple[str, str]) -> list[str]:
+    first, second = names
     if isinstance(expected, dict):
         keys = sorted({*expected, *actual})
         return [
-            f"key {key}: PyFlink {expected.get(key)}, headrace {actual.get(key)}"
+            f"key {key}: {first} {expected.get(key)}, {second} {actual.get(key)}"
             for key in keys
             if expected.get(key) != actual.get(key)
         ]
     wanted, given = Counter(expected), Counter(actual)
-    missing = [f"missing {count} x {text}" for text, count in (wanted - given).items()]
-    return missing + [f"too many, {count} x {text}" for text, count in (given - wanted).items()]
+    missing = [f"{second} lacks {count} x {text}" for text, count in (wanted - given).items()]
+    extra = [f"only {second} has {count} x {text}" for text, count in (given - wanted).items()]
+    return missing + extra
 
 
 def normalised(outcome: Outcome) -> Outcome:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oracle.catalogue import Case, Program, load
-from oracle.compare import Outcome, normalised
+from oracle.compare import Outcome, differences, normalised
 from oracle.session import PyFlinkSession
 from oracle.strategies import golden_cases
 
@@ -97,6 +97,20 @@ def rewrite(programs: dict[str, Program], cases: list[Case]) -> int:
     return surprises
 
 
+def check(names: list[str]) -> int:
+    """Compares PyFlink with its stored outcomes; returns how many cases differ."""
+    stored = [entry for name in names for entry in read(name)]
+    outcomes = PyFlinkSession().run([case for case, _ in stored])
+    differing = 0
+    for case, expected in stored:
+        found = differences(expected, outcomes[case.id], names=("stored", "now"))
+        differing += bool(found)
+        for line in found:
+            print(f"{case.id}: {line}", flush=True)
+    print(f"{len(stored)} cases, {differing} differ")
+    return differing
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; returns the exit code."""
     programs = load()
@@ -105,6 +119,8 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"no such program: {', '.join(unknown)}")
         return 2
+    if "--check" in arguments:
+        return 1 if check(names or list(programs)) else 0
     cases = wanted(programs, names, everything="--all" in arguments)
     if not cases:
         print("nothing to do: every program has a golden file")

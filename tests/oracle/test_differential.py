@@ -4,6 +4,7 @@ In: programs/, golden/.  Next: README.md says how to add a program.
 
     HEADRACE_ORACLE=smoke    one stored input a program (otherwise all of them)
     HEADRACE_ORACLE=full     also runs PyFlink again on every stored input, and on more fresh ones
+    HEADRACE_ORACLE_BATCH=1  cases per Spark query (8 otherwise)
     HEADRACE_ORACLE_SEED=7   the seed of the fresh inputs; it is printed with a failure
 """
 
@@ -16,7 +17,7 @@ import random
 import pytest
 
 from oracle import golden, run_headrace, session
-from oracle.catalogue import Case, Program, load
+from oracle.catalogue import Case, load
 from oracle.compare import Outcome, differences
 from oracle.strategies import fresh_case
 
@@ -27,6 +28,8 @@ LEVEL = os.environ.get("HEADRACE_ORACLE", "stored")
 SEED = int(os.environ.get("HEADRACE_ORACLE_SEED", random.SystemRandom().randrange(10**6)))
 # How many programs meet PyFlink with new inputs in an ordinary run.
 FRESH = 12 if LEVEL != "full" else len(PROGRAMS)
+
+BATCH = int(os.environ.get("HEADRACE_ORACLE_BATCH", "8"))
 
 # Programs headrace cannot run yet: name -> reason. Strict, so that the entry goes when it works.
 GAPS: dict[str, str] = {}
@@ -54,9 +57,17 @@ STORED = stored_cases()
 FRESH_CASES = fresh_cases()
 
 
-def check(program: Program, case: Case, expected: Outcome) -> None:
+# One job may hold stored and fresh cases of many programs, in the order of the tests.
+HEADRACE = run_headrace.Shared(
+    PROGRAMS,
+    [case for case in [*(case for case, _ in STORED), *FRESH_CASES] if case.program not in GAPS],
+    BATCH,
+)
+
+
+def check(case: Case, expected: Outcome) -> None:
     """Runs the case on headrace and compares; the message holds all that is needed to repeat it."""
-    found = differences(expected, run_headrace.run(program, case))
+    found = differences(expected, HEADRACE.run(case))
     if found:
         listed = "\n  ".join(found)
         where = f"{case.id} differs (parallelism {case.parallelism})"
@@ -133,13 +144,13 @@ needs_headrace = pytest.mark.skipif(
 @needs_headrace
 @pytest.mark.parametrize("case", parameters([case for case, _ in STORED]))
 def test_headrace_gives_what_pyflink_gave(case: Case, expected_of: dict[str, Outcome]) -> None:
-    check(PROGRAMS[case.program], case, expected_of[case.id])
+    check(case, expected_of[case.id])
 
 
 @needs_headrace
 @pytest.mark.parametrize("case", parameters(FRESH_CASES))
 def test_headrace_gives_what_pyflink_gives(case: Case, live: dict[str, Outcome]) -> None:
-    check(PROGRAMS[case.program], case, live[case.id])
+    check(case, live[case.id])
 
 
 @pytest.mark.skipif(LEVEL != "full", reason="runs PyFlink on all stored inputs: make oracle")

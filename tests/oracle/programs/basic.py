@@ -123,12 +123,19 @@ def word_lengths_chain(api, env, source):
     )
 
 
-@program(inputs="small_ints")
-def map_returns_none(api, env, source):
-    return source.stream().map(lambda value: None if value < 0 else value)
+@program(inputs="small_ints", fails=True)
+def fails_map_returning_none(api, env, source):
+    """None is not a record, not even on a pickled stream."""
+    return source.stream().map(lambda value: None)
 
 
-@program(inputs="ints", parallelism=1)
+@program(inputs="objects")
+def none_inside_records(api, env, source):
+    """None as a part of a record is fine."""
+    return source.stream().map(lambda value: (value, None)).map(lambda pair: [None, pair])
+
+
+@program(inputs="ints", parallelism=1, alone=True)
 def named_operators(api, env, source):
     """Names, uids, descriptions, buffer timeout and slot groups change no result."""
     stream = source.stream(api.Types.INT()).name("numbers")

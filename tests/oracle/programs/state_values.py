@@ -151,7 +151,8 @@ def map_state_operations(api, env, source):
             if n > 5:
                 self.state.clear()
             elif n > 0:
-                self.state.put_all({"x": n, "y": -n, str(n): n})
+                for name, number in {"x": n, "y": -n, str(n): n}.items():
+                    self.state.put(name, number)
             elif n < -5:
                 self.state.remove("x")
             else:
