@@ -179,6 +179,7 @@ class InternalError(HeadraceError):
         super().__init__(
             message,
             where=where,
-            fix=fix or "this is a bug in headrace: please report it with this text and the plan "
+            fix=fix
+            or "this is a bug in headrace: please report it with this text and the plan "
             "(env.explain())",
         )

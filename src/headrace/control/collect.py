@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from headrace.common.job_client import JobClient
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.runtime.sinks.collect import CollectSink
 
@@ -33,6 +34,7 @@ def collect(
         graph = env._take_graph()
     job = env._submit(graph, name)
     records.on_close(job.cancel)
+    records.job_client = JobClient(job)
 
     def finish() -> None:
         job.wait()

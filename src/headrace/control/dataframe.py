@@ -30,7 +30,11 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
             fix="give the last step an output_type, such as Types.ROW_NAMED([...], [...])",
         )
     end = add_step(
-        env, "dataframe", "DataFrame", None, stream.get_type(),
+        env,
+        "dataframe",
+        "DataFrame",
+        None,
+        stream.get_type(),
         [(stream._origins, stream._partitioning)],
     )
     graph = env._graph.reachable_from([end])

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_POLL_S = 0.02
+
 
 class Query(Protocol):
     """What a job needs of a running query; spark/query.py has it."""
@@ -109,6 +111,7 @@ class Job:
         job_id: str,
         name: str,
         bounded: bool,
+        exhausted: Callable[[Any], bool],
         committers: dict[str, tuple[str, Committer]],
         commands: CommandWriter | None,
         cleanup: Callable[[], None],
@@ -119,6 +122,8 @@ class Job:
         self.error: BaseException | None = None
         self._status = JobStatus.CREATED
         self._bounded = bounded
+        # a source with a rate limit can be idle before its end
+        self._exhausted = exhausted
         self._committers = committers
         self._commands = commands
         self._cleanup = cleanup
@@ -144,7 +149,9 @@ class Job:
             self._become(JobStatus.FAILED)
             self._end()
             raise
-        self._thread = threading.Thread(target=self._watch, name=f"headrace-{self.name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, name=f"headrace-{self.name}", daemon=True
+        )
         self._thread.start()
 
     def cancel(self) -> None:
@@ -178,6 +185,9 @@ class Job:
             query.wait()
             return
         query.wait_until_idle()
+        while self._status is JobStatus.RUNNING and not self._exhausted(query):
+            time.sleep(_POLL_S)
+            query.wait_until_idle()
         if self._commands is not None and self._status is JobStatus.RUNNING:
             self._commands.send("end")
             query.wait_until_idle()

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.control.commands import CommandWriter
 from headrace.control.job import Job
+from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.plan.planner import PlanOptions, plan
 from headrace.spark.build import build_packets, control_dir, is_local, local_path
@@ -64,6 +66,7 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
             job_id=job_id,
             name=spec.name,
             bounded=physical.bounded,
+            exhausted=lambda query: _exhausted(physical, query),
             committers=_committers(physical, job_id, None if temporary else job_dir),
             commands=commands,
             cleanup=lambda: _remove(job_dir) if temporary else None,
@@ -87,9 +90,7 @@ def plan_options(spec: JobSpec, job_id: str) -> PlanOptions:
     )
 
 
-def _query(
-    physical: PhysicalPlan, spark: Any, job: Job, job_dir: str, spec: JobSpec
-) -> SparkQuery:
+def _query(physical: PhysicalPlan, spark: Any, job: Job, job_dir: str, spec: JobSpec) -> SparkQuery:
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
     native = physical.native_job
     if native is not None:
@@ -113,6 +114,21 @@ def _query(
         name=spec.name,
         interval_ms=spec.interval_ms,
         on_batch=lambda batch, number: job.on_batch(packets_of(batch), number),
+    )
+
+
+def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:
+    """Whether every source that may hold records back has given them all."""
+    limited = [
+        (number, plan.step.source)
+        for number, plan in enumerate(physical.sources)
+        if isinstance(plan.step.source, PythonSource)
+        and not isinstance(plan.step.source, CollectionSource)
+    ]
+    offsets = query.source_offsets() if limited else []
+    return all(
+        number < len(offsets) and source.is_exhausted(offsets[number] or {})
+        for number, source in limited
     )
 
 

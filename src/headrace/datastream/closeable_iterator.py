@@ -21,6 +21,8 @@ class CloseableIterator:
         self._queue: queue.Queue[Any] = queue.Queue()
         self._cancel: Callable[[], None] = lambda: None
         self._error: BaseException | None = None
+        # the client of the job that fills this iterator
+        self.job_client: Any = None
         # blocks until the job has ended and cleaned up
         self.wait: Callable[[], None] = lambda: None
         self._over = False

@@ -22,10 +22,13 @@ class ConnectedStreams:
         self.stream1 = stream1
         self.stream2 = stream2
 
-    def key_by(self, key_selector1: Any, key_selector2: Any, key_type: Any = None) -> ConnectedStreams:
+    def key_by(
+        self, key_selector1: Any, key_selector2: Any, key_type: Any = None
+    ) -> ConnectedStreams:
         """Key both streams; records with equal keys meet in one subtask."""
         return ConnectedStreams(
-            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+            self.stream1.key_by(key_selector1, key_type),
+            self.stream2.key_by(key_selector2, key_type),
         )
 
     def _is_keyed(self) -> bool:
@@ -33,12 +36,13 @@ class ConnectedStreams:
 
     def map(self, func: Any, output_type: Any = None) -> DataStream:
         """A CoMapFunction: map1 for the first stream, map2 for the second."""
-        return self._two(func, ("map1", "map2"), "Co-Map", as_type(output_type, func, "map1"))
+        result = as_type(output_type, func, "map1")
+        return self._two(func, ("map1", "map2"), "Co-Map", result, output_type)
 
     def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
         """A CoFlatMapFunction."""
         result = as_type(output_type, func, "flat_map1", elements=True)
-        return self._two(func, ("flat_map1", "flat_map2"), "Co-FlatMap", result)
+        return self._two(func, ("flat_map1", "flat_map2"), "Co-FlatMap", result, output_type)
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A CoProcessFunction, or a KeyedCoProcessFunction when both streams are keyed."""
@@ -53,16 +57,24 @@ class ConnectedStreams:
                 "CoProcessFunction",
             )
         if self._is_keyed():
-            return self._add(KeyedCoProcessOperator(func), "Keyed Co-Process", result)
-        return self._two(func, ("process_element1", "process_element2"), "Co-Process", result)
+            return self._add(KeyedCoProcessOperator(func), "Keyed Co-Process", result, output_type)
+        methods = ("process_element1", "process_element2")
+        return self._two(func, methods, "Co-Process", result, output_type)
 
     def _two(
-        self, func: Any, methods: tuple[str, str], name: str, result: TypeInformation
+        self,
+        func: Any,
+        methods: tuple[str, str],
+        name: str,
+        result: TypeInformation,
+        declared: Any,
     ) -> DataStream:
         kind = KeyedCoOperator if self._is_keyed() else CoOperator
-        return self._add(kind(func, methods), name, result)
+        return self._add(kind(func, methods), name, result, declared)
 
-    def _add(self, operator: Operator, name: str, result: TypeInformation) -> DataStream:
+    def _add(
+        self, operator: Operator, name: str, result: TypeInformation, declared: Any
+    ) -> DataStream:
         from headrace.datastream.data_stream import DataStream
 
         first, second = self.stream1, self.stream2
@@ -74,6 +86,7 @@ class ConnectedStreams:
             result,
             [(first._origins, first._partitioning), (second._origins, second._partitioning)],
             keyings=(first._keying(), second._keying()),
+            inferred=declared is None,
         )
         return DataStream(first._env, [Origin(step, None, result)])
 
@@ -121,6 +134,6 @@ class BroadcastConnectedStream:
                 (spread._origins, spread._partitioning),
             ],
             keyings=(self.stream._keying(), None),
+            inferred=output_type is None,
         )
         return DataStream(self.stream._env, [Origin(step, None, result)])
-

@@ -173,13 +173,24 @@ class DataStream:
         output_type: TypeInformation,
         *,
         native: NativeStep | None = None,
+        inferred: bool = False,
     ) -> DataStream:
-        inputs = [(self._origins, self._partitioning)]
         step = add_step(
-            self._env, kind, name, operator, output_type, inputs, native=native,
+            self._env,
+            kind,
+            name,
+            operator,
+            output_type,
+            [(self._origins, self._partitioning)],
+            native=native,
             keyings=(self._keying(),),
+            inferred=inferred or self._keeps_guess(output_type),
         )
         return DataStream(self._env, [Origin(step, None, output_type)])
+
+    def _keeps_guess(self, output_type: TypeInformation) -> bool:
+        """A step that passes its input's type on passes on that it was a guess."""
+        return any(o.step.inferred and o.type_info is output_type for o in self._origins)
 
     def _keying(self) -> Keying | None:
         return None
@@ -199,7 +210,9 @@ class DataStream:
         ):
             return self.select(*([func] if is_expression(func) else func))
         result = as_type(output_type, func, "map")
-        return self._transform("map", "Map", self._map_operator(func), result)
+        return self._transform(
+            "map", "Map", self._map_operator(func), result, inferred=output_type is None
+        )
 
     def _map_operator(self, func: Any) -> Operator:
         return MapOperator(func)
@@ -207,7 +220,13 @@ class DataStream:
     def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
         """Any number of results for each record."""
         result = as_type(output_type, func, "flat_map", elements=True)
-        return self._transform("flat_map", "FlatMap", self._flat_map_operator(func), result)
+        return self._transform(
+            "flat_map",
+            "FlatMap",
+            self._flat_map_operator(func),
+            result,
+            inferred=output_type is None,
+        )
 
     def _flat_map_operator(self, func: Any) -> Operator:
         return FlatMapOperator(func)
@@ -302,7 +321,9 @@ class DataStream:
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A ProcessFunction: any results, side outputs (``yield tag, value``), the clock."""
         result = as_type(output_type, func, "process_element", elements=True)
-        return self._transform("process", "Process", ProcessOperator(func), result)
+        return self._transform(
+            "process", "Process", ProcessOperator(func), result, inferred=output_type is None
+        )
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The records that a process function yielded with this tag."""
@@ -314,9 +335,7 @@ class DataStream:
         from headrace.datastream.event_time import timestamps_operator
 
         operator = timestamps_operator(watermark_strategy)
-        return self._transform(
-            "timestamps", "Timestamps/Watermarks", operator, self.get_type()
-        )
+        return self._transform("timestamps", "Timestamps/Watermarks", operator, self.get_type())
 
     def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
         """Windows over the whole stream, in one subtask."""
@@ -347,7 +366,9 @@ class DataStream:
         """Send everything to the first subtask."""
         return self._repartition(Global())
 
-    def broadcast(self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any) -> Any:
+    def broadcast(
+        self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any
+    ) -> Any:
         """Send every record to every subtask; with descriptors, as broadcast state."""
         spread = self._repartition(Broadcast())
         if broadcast_state_descriptor is None:
@@ -367,7 +388,12 @@ class DataStream:
     def _sink(self, sink: Any, name: str) -> DataStreamSink:
         operator = SinkOperator(sink, self.get_type())
         step = add_step(
-            self._env, "sink", name, operator, self.get_type(), [(self._origins, self._partitioning)]
+            self._env,
+            "sink",
+            name,
+            operator,
+            self.get_type(),
+            [(self._origins, self._partitioning)],
         )
         return DataStreamSink(step)
 
@@ -397,7 +423,9 @@ class DataStream:
 
         return self._sink(PrintSink(sink_identifier), "Print")
 
-    def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> Any:
         """Run the job and give its records: an iterator, or a list when `limit` is given."""
         records = self._env._collect(self, job_execution_name or "Collect")
         if limit is None:
@@ -505,7 +533,10 @@ class KeyedStream(DataStream):
                 fix="derive the class from KeyedProcessFunction, or call process before key_by",
             )
         result = as_type(output_type, func, "process_element", elements=True)
-        return self._transform("process", "KeyedProcess", KeyedProcessOperator(func), result)
+        operator = KeyedProcessOperator(func)
+        return self._transform(
+            "process", "KeyedProcess", operator, result, inferred=output_type is None
+        )
 
     def window(self, window_assigner: WindowAssigner) -> WindowedStream:
         """Windows per key."""
@@ -606,5 +637,3 @@ def _positive(number: int, what: str) -> int:
     if not isinstance(number, int) or number < 1:
         raise InvalidArgumentError(f"{what} must be a positive number, not {number!r}")
     return number
-
-

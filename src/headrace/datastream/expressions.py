@@ -243,5 +243,7 @@ def is_expression(thing: Any) -> bool:
     """Whether something is a column expression: ours, or a pyspark Column."""
     if isinstance(thing, Expression):
         return True
-    return any(base.__name__ == "Column" and base.__module__.startswith("pyspark")
-               for base in type(thing).__mro__)
+    return any(
+        base.__name__ == "Column" and base.__module__.startswith("pyspark")
+        for base in type(thing).__mro__
+    )

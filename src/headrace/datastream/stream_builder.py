@@ -45,6 +45,7 @@ def add_step(
     *,
     native: NativeStep | None = None,
     keyings: tuple[Keying | None, ...] = (),
+    inferred: bool = False,
 ) -> Step:
     """Append a step whose n-th input takes the records of the n-th list of origins."""
     graph = env._graph
@@ -56,6 +57,7 @@ def add_step(
         call_site=call_site(),
         operator=operator,
         native=native,
+        inferred=inferred,
         key_selectors=keyings,  # type: ignore[arg-type]
     )
     for number, (origins, partitioning) in enumerate(inputs):

@@ -88,7 +88,9 @@ class StreamExecutionEnvironment:
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
         """How many subtasks every step has, unless it says otherwise."""
         if not isinstance(parallelism, int) or parallelism < 1:
-            raise InvalidArgumentError(f"parallelism must be a positive number, not {parallelism!r}")
+            raise InvalidArgumentError(
+                f"parallelism must be a positive number, not {parallelism!r}"
+            )
         return self._set("parallelism.default", parallelism)
 
     def get_parallelism(self) -> int:
@@ -101,7 +103,9 @@ class StreamExecutionEnvironment:
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
         """The number of key groups; fixed for the life of a job's state."""
         if not 0 < max_parallelism <= 32768:
-            raise InvalidArgumentError(f"max parallelism must be in 1..32768, not {max_parallelism}")
+            raise InvalidArgumentError(
+                f"max parallelism must be in 1..32768, not {max_parallelism}"
+            )
         return self._set("pipeline.max-parallelism", max_parallelism)
 
     def get_max_parallelism(self) -> int:
@@ -163,7 +167,7 @@ class StreamExecutionEnvironment:
         """Never: batches need no alignment."""
         return False
 
-    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:  # noqa: FBT001
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
         """Accepted: the state store always writes changelogs."""
         return self._set("state.changelog.enabled", str(enabled).lower())
 
@@ -228,7 +232,7 @@ class StreamExecutionEnvironment:
         """The interpreter that the workers run."""
         os.environ["PYSPARK_PYTHON"] = python_exec
 
-    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:  # noqa: FBT001, FBT002
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """A file for the workers (Spark's spark.files)."""
         self._append("spark.files", (file_path,))
 

@@ -70,7 +70,8 @@ class _Windows:
             result = self.get_input_type() if output_type is None else as_type(output_type)
         else:
             result = _result_type(output_type, window_function)
-        return self._add(self._windows.reducing(reduce_function, window_function), "reduce", result)
+        described = self._windows.reducing(reduce_function, window_function)
+        return self._add(described, "reduce", result, output_type)
 
     def aggregate(
         self,
@@ -85,23 +86,25 @@ class _Windows:
         else:
             result = _result_type(output_type, window_function)
         described = self._windows.aggregating(aggregate_function, window_function)
-        return self._add(described, "aggregate", result)
+        return self._add(described, "aggregate", result, output_type)
 
     def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
         """Hand all records of a window to a WindowFunction."""
         result = _result_type(output_type, window_function, "apply")
-        return self._add(self._windows.buffering(window_function), "apply", result)
+        return self._add(self._windows.buffering(window_function), "apply", result, output_type)
 
     def process(self, process_window_function: Any, output_type: Any = None) -> DataStream:
         """Hand all records of a window to a ProcessWindowFunction."""
         result = _result_type(output_type, process_window_function)
-        return self._add(self._windows.buffering(process_window_function), "process", result)
+        return self._add(
+            self._windows.buffering(process_window_function), "process", result, output_type
+        )
 
     def _rolling(self, kind: str, field: int | str) -> DataStream:
         from headrace.runtime.operators.keyed import rolling_reduce
 
         described = self._windows.reducing(rolling_reduce(kind, field), None)
-        return self._add(described, kind, self.get_input_type())
+        return self._add(described, kind, self.get_input_type(), None)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """The sum of a field over each window."""
@@ -123,7 +126,9 @@ class _Windows:
         """The record with the largest value in each window."""
         return self._rolling("max_by", position_to_max_by)
 
-    def _add(self, described: WindowDescription, what: str, result: TypeInformation) -> DataStream:
+    def _add(
+        self, described: WindowDescription, what: str, result: TypeInformation, declared: Any
+    ) -> DataStream:
         from headrace.datastream.data_stream import DataStream
         from headrace.runtime.operators.window import WindowOperator
 
@@ -136,6 +141,7 @@ class _Windows:
             result,
             [(stream._origins, stream._partitioning)],
             keyings=(stream._keying(),),
+            inferred=declared is None,
         )
         if self._parallelism is not None:
             step.parallelism = self._parallelism

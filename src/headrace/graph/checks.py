@@ -35,12 +35,10 @@ def check_uids(graph: StreamGraph) -> None:
     """State is found by uid, so a uid must name one step."""
     seen: dict[str, Step] = {}
     for step in graph.steps:
-        if step.uid is None:
-            continue
-        first = seen.setdefault(step.uid, step)
+        first = seen.setdefault(step.stable_id, step)
         if first is not step:
             raise DuplicateUidError(
-                f"uid {step.uid!r} is used by two steps, so their state could not be told apart",
+                f"uid {step.stable_id!r} is used by two steps, so their state could not be told apart",
                 where=f"{step.call_site}; first used at {first.call_site}",
                 fix="give one of them another uid; to keep old state, leave the first unchanged",
             )

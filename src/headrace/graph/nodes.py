@@ -50,6 +50,8 @@ class Step:
     operator: Operator | None = None
     source: Source | None = None
     native: NativeStep | None = None
+    # the output type was only inferred: a record that does not fit is pickled, not refused
+    inferred: bool = False
     uid: str | None = None
     parallelism: int | None = None
     max_parallelism: int | None = None

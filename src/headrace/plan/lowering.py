@@ -1,6 +1,6 @@
 """Decides which steps Catalyst runs itself, and says why the others run in Python.
 
-    source ─ filter(col) ─ select(col) ─ map(python)      the two native steps stay in the JVM
+source ─ filter(col) ─ select(col) ─ map(python)      the two native steps stay in the JVM
 """
 
 from __future__ import annotations

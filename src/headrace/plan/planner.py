@@ -85,7 +85,9 @@ class _Planner:
             step.operator is not None and step.operator.uses_time and self.levels[step.id] > 0
             for step in self.graph.steps
         )
-        depth = max((self.levels[s.id] for s in self.graph.steps if s.kind != "dataframe"), default=0)
+        depth = max(
+            (self.levels[s.id] for s in self.graph.steps if s.kind != "dataframe"), default=0
+        )
         return PhysicalPlan(
             sources=[
                 self._source_plan(step, slots, uses_time=uses_time)
@@ -189,6 +191,7 @@ class _Planner:
                     parallelism=self.parallelism(step),
                     max_parallelism=self.max_parallelism(step),
                     channels=self._channels(origin, chained=chained),
+                    lenient=edge.origin.inferred and edge.tag is None,
                 )
             )
 
@@ -236,9 +239,7 @@ class _Planner:
         steps = [s for s in self.graph.steps if self._runs_at(s, level)]
         stage.operators = [self._operator_plan(step) for step in steps]
         members = {step.stable_id for step in steps}
-        stage.edges = {
-            e.id: e for e in self.edges if e.origin in members or e.target in members
-        }
+        stage.edges = {e.id: e for e in self.edges if e.origin in members or e.target in members}
         return stage
 
     def _source_plan(self, source: Step, slots: int, *, uses_time: bool) -> SourcePlan:

@@ -9,13 +9,13 @@ from the plan.  Next: runtime/outbox.py (writing), runtime/task.py (reading)
 
 from __future__ import annotations
 
-import pickle
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from headrace.runtime.pickling import dumps, loads
 from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ def frames_of(packet: bytes) -> Iterator[Frame]:
         position = padded_end
 
 
-def data_frame(records: Records, edge: int, codec: Codec) -> list[bytes]:
+def data_frame(records: Records, edge: int, codec: Codec, *, pickled: bool = False) -> list[bytes]:
     """A list of records as the pieces of a frame, to be joined by the packet."""
     times = records.timestamps
     time_bytes = b"" if times is None else np.asarray(times, dtype=np.int64).tobytes()
     body: Any
-    if codec.schema is not None:
+    if codec.schema is not None and not pickled:
         kind, body = ARROW, records.encoded(codec).serialize()
         size = body.size
     else:
-        kind, body = PICKLED, pickle.dumps(records.values, 5)
+        kind, body = PICKLED, dumps(records.values)
         size = len(body)
     length = len(time_bytes) + size
     header = _HEADER.pack(kind, times is not None, edge, len(records), length)
@@ -74,7 +74,7 @@ def data_frame(records: Records, edge: int, codec: Codec) -> list[bytes]:
 
 def message_frame(kind: int, edge: int, content: Any) -> list[bytes]:
     """A watermark or a message to the driver."""
-    body = pickle.dumps(content, 5)
+    body = dumps(content)
     header = _HEADER.pack(kind, 0, edge, 0, len(body))
     return [header, body, _PADDING[: -len(body) % 8]]
 
@@ -87,9 +87,9 @@ def records_in(frame: Frame, codec: Codec) -> Records:
     if frame.kind == ARROW:
         batch = pa.ipc.read_record_batch(pa.py_buffer(frame.body), codec.schema)
         return Records(timestamps=times, batch=batch, codec=codec)
-    return Records(pickle.loads(frame.body), times)
+    return Records(loads(frame.body), times)
 
 
 def content_of(frame: Frame) -> Any:
     """What a watermark or message frame says."""
-    return pickle.loads(frame.body)
+    return loads(frame.body)

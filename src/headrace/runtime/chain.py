@@ -5,8 +5,9 @@ In: a StagePlan.  Out: opened operators whose outputs lead to the next ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from headrace.common.types import Row, RowKind
 from headrace.errors import TypeMismatchError
 from headrace.runtime.buffers import WATERMARK, data_frame, message_frame
 from headrace.runtime.codec import DoesNotFit, codec_for
@@ -95,7 +96,14 @@ class ExchangeOutput:
         try:
             return data_frame(records, self._edge.id, self._codec)
         except DoesNotFit as misfit:
+            # Types that were only guessed bind nobody, and Arrow has no place for a row's kind.
+            if self._edge.lenient or _is_change(misfit.value):
+                return data_frame(records, self._edge.id, self._codec, pickled=True)
             raise self._mismatch(misfit) from None
+        except TypeMismatchError as error:
+            if error.where is None and self._origin is not None:
+                error.where = self._origin.runtime.where
+            raise
 
     def _mismatch(self, misfit: DoesNotFit) -> TypeMismatchError:
         name = "source" if self._origin is None else self._origin.runtime.name
@@ -119,6 +127,10 @@ def type_mismatch(misfit: DoesNotFit, name: str, where: str | None) -> TypeMisma
         fix="return a value of the declared type, or correct output_type; without output_type "
         "any value is accepted",
     )
+
+
+def _is_change(value: Any) -> bool:
+    return isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT
 
 
 def _pieces(records: Records) -> list[Records]:

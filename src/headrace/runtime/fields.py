@@ -18,6 +18,8 @@ def get_field(field: int | str) -> Callable[[Any], Any]:
 
     def read(record: Any) -> Any:
         try:
+            if field == 0 and isinstance(record, str):
+                return record
             if isinstance(field, str) and not isinstance(record, Row | dict):
                 return getattr(record, field)
             return record[field]
@@ -44,6 +46,9 @@ def with_field(field: int | str) -> Callable[[Any, Any], Any]:
         if isinstance(record, int | float | str):
             return value
         changed = copy.copy(record)
+        if isinstance(record, Row):  # a copied Row shares its values with the old one
+            changed = Row.of_values(list(record), record._fields)
+            changed.set_row_kind(record.get_row_kind())
         changed[field] = value
         return changed
 

@@ -73,6 +73,8 @@ def _mix(number: int) -> int:
 
 
 def _hash_number(key: Any) -> int:
+    if key != key:  # NaN: CPython hashes it by address, and no lookup finds it again
+        raise _not_a_key(key)
     return _mix(hash(key))
 
 
@@ -101,8 +103,19 @@ def _hash_datetime(key: dt.datetime) -> int:
     return _hash_text(key.isoformat())
 
 
+def _hash_time(key: dt.time) -> int:
+    offset = key.utcoffset()
+    if offset is None:
+        return _hash_text(key.isoformat())
+    since_midnight = dt.timedelta(
+        hours=key.hour, minutes=key.minute, seconds=key.second, microseconds=key.microsecond
+    )
+    return _hash_number((since_midnight - offset) / dt.timedelta(microseconds=1))
+
+
 def _hash_fields(key: Any) -> int:
-    return _hash_sequence([getattr(key, f.name) for f in dataclasses.fields(key)])
+    # only the fields that decide whether two objects are equal
+    return _hash_sequence([getattr(key, f.name) for f in dataclasses.fields(key) if f.compare])
 
 
 def _hash_enum(key: Any) -> int:
@@ -122,7 +135,7 @@ _HASHERS: dict[type, Callable[[Any], int]] = {
     Row: lambda key: _hash_sequence(tuple(key)),
     dt.datetime: _hash_datetime,
     dt.date: lambda key: _hash_text(key.isoformat()),
-    dt.time: lambda key: _hash_text(key.isoformat()),
+    dt.time: _hash_time,
     dt.timedelta: lambda key: _hash_number(key / dt.timedelta(microseconds=1)),
     uuid.UUID: lambda key: _hash_number(key.int),
 }
@@ -132,7 +145,7 @@ def _hasher_for(key: Any) -> Callable[[Any], int]:
     """Find the hasher of a type seen for the first time, and remember it."""
     hasher: Callable[[Any], int]
     kind = type(key)
-    if isinstance(key, enum.Enum):
+    if isinstance(key, enum.Enum) and not isinstance(key, int | str):  # an IntEnum equals its int
         hasher = _hash_enum
     elif isinstance(key, np.generic):
         return lambda value: stable_hash(value.item())
@@ -154,6 +167,12 @@ def _not_a_key(key: Any) -> KeyTypeError:
             "the key selector returned None, and a key must not be None",
             fix="filter such records out before key_by, or map None to a value of its own",
         )
+    if key != key:
+        return KeyTypeError(
+            f"the key selector returned {key!r}, which does not equal itself, so its state could "
+            "never be found again",
+            fix="filter such records out before key_by, or map NaN to a value of its own",
+        )
     fix = "return a str, number, bytes, date, tuple of these, NamedTuple or frozen dataclass"
     if isinstance(key, list):
         fix = "return a tuple instead of a list"
@@ -171,8 +190,7 @@ def hash_column(column: pa.Array) -> NDArray[np.uint64]:
     if pa.types.is_integer(column.type):
         numbers = column.to_numpy(zero_copy_only=False)
         if numbers.dtype != np.uint64 and (
-            len(numbers) == 0
-            or (numbers.min() > -_NUMBER_LIMIT and numbers.max() < _NUMBER_LIMIT)
+            len(numbers) == 0 or (numbers.min() > -_NUMBER_LIMIT and numbers.max() < _NUMBER_LIMIT)
         ):
             return _mix_array(numbers.astype(np.int64, copy=False))
     encoded = column.dictionary_encode()

@@ -12,15 +12,31 @@ import operator
 import types
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, TupleTypeInfo
 from headrace.errors import InvalidArgumentError
+from headrace.runtime.operators.base import ListCursor, user_code_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pyarrow as pa
 
+    from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.records import Records
 
+# Types whose Arrow column holds the very values that records hold.  Rows, decimals, large numbers
+# and pickled fields look different in a column, so their keys are read from the records.
+_SAME_IN_ARROW = {
+    BasicType.BOOLEAN,
+    BasicType.BYTE,
+    BasicType.SHORT,
+    BasicType.INT,
+    BasicType.LONG,
+    BasicType.FLOAT,
+    BasicType.DOUBLE,
+    BasicType.STRING,
+    BasicType.CHAR,
+}
 _SKIPPED = {"RESUME", "CACHE", "NOP", "COPY_FREE_VARS"}
 
 
@@ -33,28 +49,43 @@ class Keying:
 
     def keys(self, records: Records) -> list[Any]:
         """The key of every record, in order."""
-        batch = records.batch
-        if batch is not None:
-            column = self.column(batch)
-            if column is not None:
-                return _to_list(column)
-        return list(map(self.selector, records.values))
+        column = self.column(records)
+        if column is not None:
+            return _to_list(column)
+        cursor = ListCursor(records.values)
+        try:
+            return list(map(self.selector, cursor))
+        except Exception as error:
+            raise user_code_error(error, "the key selector", cursor.current) from error
 
-    def column(self, batch: pa.RecordBatch) -> pa.Array | None:
+    def column(self, records: Records) -> pa.Array | None:
         """The column that holds the keys, if the selector only picks a field without nulls."""
-        if self.field is None:
+        if self.field is None or records.batch is None or records.codec is None:
             return None
-        names = batch.schema.names
-        if isinstance(self.field, int):
-            # Only columnar records can be subscripted; a list in a "value" column cannot be split.
-            if names == ["value"] or not -len(names) <= self.field < len(names):
-                return None
-            column = batch.column(self.field % len(names))
-        elif self.field in names and names != ["value"]:
-            column = batch.column(names.index(self.field))
-        else:
+        position = _position(self.field, records.codec.type_info)
+        if position is None:
             return None
+        column = records.batch.column(position)
         return None if column.null_count else column
+
+
+def _position(field: int | str, record_type: TypeInformation) -> int | None:
+    """Which column holds the field as it is; None where the column holds another form of it."""
+    if not isinstance(record_type, TupleTypeInfo | RowTypeInfo):
+        return None  # one column holds the whole record
+    names, types = record_type.get_field_names(), record_type.get_field_types()
+    if isinstance(field, int):
+        if not -len(types) <= field < len(types):
+            return None
+        position = field % len(types)
+    elif field in names:
+        position = names.index(field)
+    else:
+        return None
+    field_type = types[position]
+    if isinstance(field_type, BasicTypeInfo) and field_type.basic_type in _SAME_IN_ARROW:
+        return position
+    return None
 
 
 def _to_list(column: pa.Array) -> list[Any]:
@@ -100,6 +131,8 @@ def _field_in_code(code: types.CodeType) -> int | str | None:
         return None
     steps = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
     if len(steps) < 3 or not steps[0].opname.startswith("LOAD_FAST"):
+        return None
+    if steps[0].argval != code.co_varnames[0]:  # a keyword-only argument, not the record
         return None
     if not steps[-1].opname.startswith("RETURN_VALUE"):
         return None

@@ -157,11 +157,13 @@ class KeyGroups(Partitioning):
         self.known: dict[Any, int] = {}
 
     def route(self, records: Records) -> Routed:
-        column = None if records.batch is None else self.keying.column(records.batch)
+        column = self.keying.column(records)
         if self.parallelism == 1:
             targets = None
             if column is None:
                 self._targets_of(self.keying.keys(records))  # bad keys must fail here as well
+            elif pa.types.is_floating(column.type):
+                hash_column(column)  # so must NaN
         elif column is not None:
             groups = hash_column(column) % np.uint64(self.max_parallelism)
             targets = groups.astype(np.int64) * self.parallelism // self.max_parallelism
@@ -194,7 +196,7 @@ def _every_nth(records: Records, first: int, step: int) -> Records:
         return Records(
             timestamps=None if times is None else times[first::step],
             batch=picked,
-            codec=records._codec,
+            codec=records.codec,
         )
     return Records(records.values[first::step], None if times is None else times[first::step])
 
@@ -217,7 +219,9 @@ def _pick(records: Records, chosen: NDArray[np.int64]) -> Records:
     if records.batch is not None:
         picked_times = None if times is None else np.asarray(times, dtype=np.int64)[chosen].tolist()
         return Records(
-            timestamps=picked_times, batch=records.batch.take(pa.array(chosen)), codec=records._codec
+            timestamps=picked_times,
+            batch=records.batch.take(pa.array(chosen)),
+            codec=records.codec,
         )
     values, indexes = records.values, chosen.tolist()
     return Records(

@@ -57,10 +57,16 @@ class Records:
         """The records as an Arrow batch, if they already are one."""
         return self._batch
 
+    @property
+    def codec(self) -> Codec | None:
+        """What made the batch, if there is one."""
+        return self._codec
+
     def encoded(self, codec: Codec) -> pa.RecordBatch:
         """The records as an Arrow batch of `codec`'s schema."""
         if self._batch is None or self._batch.schema != codec.schema:
             self._batch = codec.encode(self.values)
+            self._codec = codec  # parts cut from the batch must find their way back
         return self._batch
 
     def pairs(self) -> Iterable[tuple[Any, int | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.metrics import Counter, Distribution, Meter, MetricGroup
 from headrace.datastream.functions import KeyedStateStore, RuntimeContext
 from headrace.errors import StateError
 
@@ -88,6 +89,10 @@ class SubtaskContext(StateStore, RuntimeContext):
         """A global job parameter."""
         return self._runtime.job_parameters.get(key, default_value)
 
+    def get_job_parameters(self) -> dict[str, str]:
+        """All global job parameters."""
+        return dict(self._runtime.job_parameters)
+
     def get_metrics_group(self) -> UserMetricGroup:
         """Where the function can register metrics."""
         return self._metrics
@@ -101,7 +106,7 @@ class SubtaskContext(StateStore, RuntimeContext):
         return self._runtime.metrics.accumulators[name]
 
 
-class UserCounter:
+class UserCounter(Counter):
     """A counter the user can move."""
 
     def __init__(self, metrics: OperatorMetrics, name: str) -> None:
@@ -124,7 +129,7 @@ class UserCounter:
         return self._count
 
 
-class UserMeter(UserCounter):
+class UserMeter(UserCounter, Meter):
     """Counts events; the driver derives the rate."""
 
     def mark_event(self, value: int = 1) -> None:
@@ -132,7 +137,7 @@ class UserMeter(UserCounter):
         self.inc(value)
 
 
-class UserDistribution:
+class UserDistribution(Distribution):
     """Keeps the latest value, smallest and largest."""
 
     def __init__(self, metrics: OperatorMetrics, name: str) -> None:
@@ -145,7 +150,7 @@ class UserDistribution:
         self._metrics.gauges[self._name] = (min(low, value), max(high, value), value)
 
 
-class UserMetricGroup:
+class UserMetricGroup(MetricGroup):
     """PyFlink's MetricGroup: counters, gauges, meters and distributions under a dotted name."""
 
     def __init__(self, metrics: OperatorMetrics, path: tuple[str, ...]) -> None:

@@ -47,6 +47,8 @@ class EdgePlan:
     parallelism: int
     max_parallelism: int
     channels: int
+    # a record that does not fit the type is pickled instead of refused: the type is a guess
+    lenient: bool = False
 
     @property
     def name(self) -> str:

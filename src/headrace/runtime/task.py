@@ -23,7 +23,7 @@ from headrace.runtime.buffers import (
     message_frame,
     records_in,
 )
-from headrace.runtime.chain import Channel, ChainedOutput, ExchangeOutput, InputGate
+from headrace.runtime.chain import ChainedOutput, Channel, ExchangeOutput, InputGate
 from headrace.runtime.codec import codec_for
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
@@ -86,10 +86,9 @@ class Task:
         """Run one batch of a stage at a source; parts are (split, records)."""
         yield from self._guarded(self._run_source(parts), batch_id, attempt)
 
-    def _guarded(
-        self, steps: Iterator[None], batch_id: int, attempt: str
-    ) -> Iterator[Packet]:
+    def _guarded(self, steps: Iterator[None], batch_id: int, attempt: str) -> Iterator[Packet]:
         """Turn an error into a message to the driver: it knows the user's program, Spark does not."""
+        self.outbox = Outbox(self.stage.slots)  # packets are numbered anew in every batch
         try:
             self._begin(batch_id, attempt)
             for _ in steps:
@@ -274,7 +273,7 @@ class Task:
                 consumers.append(ExchangeOutput(edge, self, self.channel, operator))
 
 
-class StopTask(Exception):  # noqa: N818 - not an error: the error is already on its way
+class StopTask(Exception):
     """The task told the driver about an error and must not be used again."""
 
 

@@ -24,7 +24,8 @@ class Valve:
     """
 
     def __init__(self, expected: dict[int, int]) -> None:
-        self.expected = expected
+        self._declared = dict(expected)
+        self.expected = dict(expected)
         # survives restart
         self.channels: dict[int, dict[str, int]] = {edge: {} for edge in expected}
         self.idle: set[tuple[int, str]] = set()
@@ -83,11 +84,14 @@ class Valve:
     def restore(self, stored: dict[str, Any] | None, ids: dict[str, int]) -> None:
         """Continue from a snapshot; edges that are new start empty."""
         stored = stored or {}
+        self.expected = dict(self._declared)  # this process may have seen an end that was undone
         self.channels = {edge: {} for edge in self.expected}
         for name, known in stored.get("channels", {}).items():
             if ids.get(name) in self.channels:
                 self.channels[ids[name]] = dict(known)
-        self.idle = {(ids[name], channel) for name, channel in stored.get("idle", ()) if name in ids}
+        self.idle = {
+            (ids[name], channel) for name, channel in stored.get("idle", ()) if name in ids
+        }
         for name in stored.get("ended", ()):
             if ids.get(name) in self.expected:
                 self.expected[ids[name]] = 0

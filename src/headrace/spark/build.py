@@ -17,11 +17,18 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from headrace.datastream.connectors.collection import CollectionSource
+from headrace.runtime.pickling import main_classes
 from headrace.spark.collection_reader import open_collection
 from headrace.spark.native import apply_native
 from headrace.spark.slots import slot_ids
 from headrace.spark.sources import open_source
-from headrace.spark.worker import ENVELOPE, StageCode, StageProcessor, control_function, source_function
+from headrace.spark.worker import (
+    ENVELOPE,
+    StageCode,
+    StageProcessor,
+    control_function,
+    source_function,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,8 +48,7 @@ def build_packets(
         for number, source in enumerate(plan.sources)
     ]
     frames = [
-        source_frame(source, spark, job_dir, options)
-        .mapInArrow(source_function(code), ENVELOPE)  # type: ignore[arg-type]
+        source_frame(source, spark, job_dir, options).mapInArrow(source_function(code), ENVELOPE)  # type: ignore[arg-type]
         for source, code in zip(plan.sources, codes, strict=True)
     ]
     if plan.uses_time:
@@ -58,7 +64,8 @@ def build_packets(
 
 
 def _code(stage: StagePlan, key: str, ids: tuple[int, ...], number: int) -> StageCode:
-    return StageCode(key, cloudpickle.dumps(stage), ids, tuple(sys.path), number)
+    classes = tuple(main_classes())
+    return StageCode(key, cloudpickle.dumps(stage), ids, tuple(sys.path), classes, number)
 
 
 def source_frame(

@@ -8,13 +8,13 @@ pickles or Arrow batches.  Next: spark/worker.py opens the cells.
 from __future__ import annotations
 
 import os
-import pickle
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.runtime.codec import codec_for
+from headrace.runtime.pickling import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,4 +64,4 @@ def _cells(source: CollectionSource, start: int, end: int) -> Iterator[bytes]:
         return
     for first in range(start, end, _RECORDS_PER_CELL):
         records = list(source.read("0", first, min(first + _RECORDS_PER_CELL, end)))
-        yield pickle.dumps(records, 5)
+        yield dumps(records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
@@ -91,6 +92,13 @@ class SparkQuery:
         last = self._query.lastProgress
         return None if last is None else dict(last)
 
+    def source_offsets(self) -> list[Any]:
+        """How far each source of the query was read, in the order of the plan."""
+        last = self.progress()
+        if last is None:
+            return []
+        return [_offset(source["endOffset"]) for source in last["sources"]]
+
     def stop(self) -> None:
         """End the query; the batch that is running is thrown away and will be repeated."""
         if self._query is not None:
@@ -104,6 +112,13 @@ class SparkQuery:
         if explained is not None:
             return explained
         return spark_failure(error)
+
+
+def _offset(text: Any) -> Any:
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
 
 
 def spark_failure(error: BaseException) -> HeadraceError:

@@ -62,7 +62,9 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
     defaults = dict(_LOCAL_SETTINGS) if master.startswith("local") else {}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        defaults["spark.sql.warehouse.dir"] = os.path.join(tempfile.gettempdir(), "headrace-warehouse")
+        defaults["spark.sql.warehouse.dir"] = os.path.join(
+            tempfile.gettempdir(), "headrace-warehouse"
+        )
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     with quiet_start():

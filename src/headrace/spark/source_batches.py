@@ -7,7 +7,6 @@ Runs in Python workers; imports no pyspark.
 
 from __future__ import annotations
 
-import pickle
 import traceback
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from headrace.errors import HeadraceError, TypeMismatchError, UserFunctionError
 from headrace.runtime.codec import DoesNotFit, codec_for
+from headrace.runtime.pickling import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def _encoded(source: PythonSource, split: str, start: int, end: int) -> Iterator
 
 
 def _pickled(records: list[Any]) -> pa.RecordBatch:
-    cells = [pickle.dumps(chunk, 5) for chunk in _chunks(records)]
+    cells = [dumps(chunk) for chunk in _chunks(records)]
     return pa.record_batch({PICKLED_COLUMN: pa.array(cells, pa.binary())})
 
 

@@ -22,6 +22,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
 from headrace.runtime.codec import codec_for
+from headrace.runtime.pickling import adopt_main_classes
 from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.task import StopTask, Task
@@ -50,6 +51,7 @@ class StageCode:
     stage: bytes  # a pickled StagePlan
     slot_ids: tuple[int, ...]
     path: tuple[str, ...]  # the driver's sys.path, so that workers find the user's modules
+    classes: tuple[bytes, ...]  # of the user's script itself, which workers cannot import
     source_number: int = 0
 
 
@@ -67,6 +69,7 @@ def _task(code: StageCode, subtask: int, store: Any) -> Task:
 
 def _prepare_process(code: StageCode) -> None:
     sys.path.extend(entry for entry in code.path if entry not in sys.path)
+    adopt_main_classes(list(code.classes))
     # A batch makes hundreds of thousands of small tuples; scanning them over and over for cycles
     # cost a quarter of the stage's time.
     gc.set_threshold(200_000, 20, 100)
@@ -143,9 +146,7 @@ def control_function(
     return run
 
 
-def source_parts(
-    batches: Iterable[pa.RecordBatch], codec: Any
-) -> Iterator[tuple[str, Records]]:
+def source_parts(batches: Iterable[pa.RecordBatch], codec: Any) -> Iterator[tuple[str, Records]]:
     """Cut a source's batches by split; (split, records) in the order they came."""
     for batch in batches:
         if batch.num_rows == 0:
@@ -174,7 +175,10 @@ def _source_records(batch: pa.RecordBatch, codec: Any) -> Records:
     data = batch.select([name for name in names if name not in ("__split", "__ts")])
     if data.schema != codec.schema:
         data = pa.RecordBatch.from_arrays(
-            [column.cast(field.type) for column, field in zip(data.columns, codec.schema, strict=True)],
+            [
+                column.cast(field.type)
+                for column, field in zip(data.columns, codec.schema, strict=True)
+            ],
             schema=codec.schema,
         )
     return Records(timestamps=times, batch=data, codec=codec)
@@ -222,7 +226,7 @@ class StageProcessor(StatefulProcessor):
         """Spark calls this first, on the driver and in every task."""
         self._pages = handle.getMapState("pages", "name binary", "content binary")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """All packets of one subtask in one batch."""
         code = self._code
         subtask = code.slot_ids.index(key[0])

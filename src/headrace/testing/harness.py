@@ -255,7 +255,9 @@ class KeyedHarness(Harness):
     """A function on a keyed stream: its state and timers can be looked at."""
 
     @classmethod
-    def for_process_function(cls, function: Any, key_by: Any = None, **options: Any) -> KeyedHarness:
+    def for_process_function(
+        cls, function: Any, key_by: Any = None, **options: Any
+    ) -> KeyedHarness:
         """A KeyedProcessFunction."""
         return cls(KeyedProcessOperator(function), (_needed(key_by),), **options)
 

@@ -112,6 +112,13 @@ class PythonSource(Source):
     def open(self) -> None:
         """Called once on the driver before the first question, also after a restart."""
 
+    def is_exhausted(self, offsets: Mapping[str, int]) -> bool:
+        """Whether a bounded source has been read to its end, once nothing more is available.
+
+        Override it only if ``latest_offset`` holds records back, as a rate limit does.
+        """
+        return True
+
     def commit(self, offsets: Mapping[str, int]) -> None:
         """Tells that everything before these offsets is processed and never asked for again."""
 

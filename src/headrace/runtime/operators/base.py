@@ -166,13 +166,20 @@ def user_error(error: Exception, runtime: OperatorRuntime, record: Any) -> Headr
         if error.where is None:
             error.where = f"step {runtime.name!r} at {runtime.where}"
         return error
+    wrapped = user_code_error(error, f"the function of step {runtime.name!r}", record)
+    wrapped.where = runtime.where
+    wrapped.step, wrapped.uid = runtime.name, runtime.uid
+    return wrapped
+
+
+def user_code_error(error: Exception, what: str, record: Any) -> UserFunctionError:
+    """An exception of user code, with the record it was given; the caller may know the step."""
     original = f"{type(error).__name__}: {error}"
     wrapped = UserFunctionError(
-        f"the function of step {runtime.name!r} raised {original}",
-        where=runtime.where,
+        f"{what} raised {original}",
         fix=None if record is None else f"it was given {_preview(record)}",
     )
-    wrapped.step, wrapped.uid, wrapped.original = runtime.name, runtime.uid, original
+    wrapped.original = original
     wrapped.record = None if record is None else _preview(record)
     wrapped.user_traceback = _user_frames(error)
     wrapped.__cause__ = error

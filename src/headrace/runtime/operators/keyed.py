@@ -6,7 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.time_domain import TimeDomain
-from headrace.errors import KeyTypeError
+from headrace.errors import HeadraceError
 from headrace.runtime.operators.base import OperatorRuntime
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
@@ -15,7 +15,6 @@ from headrace.runtime.state.states import StateProvider
 from headrace.runtime.timers import TimerQueue
 
 if TYPE_CHECKING:
-    from headrace.runtime.key_selectors import Keying
     from headrace.runtime.state.states import Scope
 
 _ABSENT = object()
@@ -38,15 +37,10 @@ class KeyedOperator(FunctionOperator):
         """The keys of records of an input."""
         keying = self.runtime.keyings[input]
         assert keying is not None
-        return self._select(keying, records)
-
-    def _select(self, keying: Keying, records: Records) -> list[Any]:
         try:
             return keying.keys(records)
-        except KeyTypeError:
-            raise
-        except Exception as error:
-            raise self.failed(error) from error
+        except HeadraceError as error:
+            raise self.failed(error) from error.__cause__
 
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)

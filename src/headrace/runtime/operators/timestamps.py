@@ -55,7 +55,9 @@ class TimestampsOperator(Operator):
             for value, previous in records.pairs():
                 times.append(extract(value, MIN_TIMESTAMP if previous is None else previous))
             if times and not all(type(time) is int for time in times):
-                times = [_whole(time, value) for time, value in zip(times, records.values, strict=True)]
+                times = [
+                    _whole(time, value) for time, value in zip(times, records.values, strict=True)
+                ]
         except Exception as error:
             raise self.failed(error, value) from error
         records.timestamps = times

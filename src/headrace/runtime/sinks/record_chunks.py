@@ -10,10 +10,8 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cloudpickle
-
 from headrace.datastream.connectors.sink import SinkWriter, WriterContext
-from headrace.errors import TypeMismatchError
+from headrace.runtime.pickling import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +52,7 @@ class ShippingWriter(SinkWriter):
         for start in range(0, len(values), CHUNK_RECORDS):
             end = start + CHUNK_RECORDS
             times = None if timestamps is None else timestamps[start:end]
-            payload = _pack((values[start:end], times))
+            payload = dumps((values[start:end], times))
             self._chunks.append(RecordChunk(self._subtask, len(self._chunks), payload))
 
     def prepare_commit(self) -> list[Any]:
@@ -72,19 +70,3 @@ def records_in_order(chunks: list[RecordChunk]) -> Iterator[TimedRecord]:
             yield from (TimedRecord(value, None) for value in values)
         else:
             yield from map(TimedRecord, values, timestamps)
-
-
-def _pack(content: Any) -> bytes:
-    try:
-        return pickle.dumps(content, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # A class of the user's main program has no home in a worker: cloudpickle sends it along,
-        # and the driver finds its own class again.
-        try:
-            return cloudpickle.dumps(content, 5)  # type: ignore[no-any-return]
-        except Exception as error:
-            raise TypeMismatchError(
-                f"records cannot be sent to the driver: {error}",
-                where="sink",
-                fix="map the records to plain values (numbers, text, dicts, rows) before this sink",
-            ) from error

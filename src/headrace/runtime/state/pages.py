@@ -14,11 +14,11 @@ two small sisters merge again.  Only the directory and touched pages are ever re
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StateError
 from headrace.runtime.key_groups import _mix, stable_hash
+from headrace.runtime.pickling import dumps, loads
 
 if TYPE_CHECKING:
     from headrace.runtime.state.backend import PageStore
@@ -111,7 +111,7 @@ class PagedTable:
             self._write(page)
         if self._directory_dirty:
             stored = (self._directory, self._depths, self._next_number)
-            self._store.put(self._prefix + b"d", _FORMAT + pickle.dumps(stored, 5))
+            self._store.put(self._prefix + b"d", _FORMAT + dumps(stored))
             self._directory_dirty = False
             self._reindex()
 
@@ -165,7 +165,7 @@ class PagedTable:
                 f"stored state has format {content[0]}, which this version cannot read",
                 fix="restore with the version of headrace that wrote it, or from a savepoint",
             )
-        return pickle.loads(memoryview(content)[1:])
+        return loads(memoryview(content)[1:])
 
     def _page_key(self, number: int) -> bytes:
         return self._prefix + number.to_bytes(4, "big")
@@ -176,7 +176,7 @@ class PagedTable:
             self._store.delete(self._page_key(page.number))
             self._merge(page)
             return
-        content = _FORMAT + pickle.dumps(page.entries, 5)
+        content = _FORMAT + dumps(page.entries)
         if len(content) > self._page_bytes and len(page.entries) > 1 and page.depth < _MAX_DEPTH:
             for half in self._split(page):
                 self._write(half)

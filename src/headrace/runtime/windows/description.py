@@ -20,7 +20,7 @@ class WindowDescription:
 
     def __init__(self, assigner: WindowAssigner[Any, Any]) -> None:
         self.assigner = assigner
-        self.trigger: Trigger[Any, Any] = assigner.get_default_trigger()
+        self.trigger: Trigger[Any, Any] = assigner.get_default_trigger(None)
         self.evictor: Any = None
         self.allowed_lateness_ms = 0
         self.late_tag: str | None = None
