@@ -84,6 +84,10 @@ class Records:
             )
         return Records(self.values[start : start + count], times)
 
+    def with_timestamps(self, timestamps: list[int]) -> Records:
+        """The same records at other times; other consumers keep seeing the old ones."""
+        return Records(self._values, timestamps, batch=self._batch, codec=self._codec)
+
     def with_values(self, values: list[Any]) -> Records:
         """One new value for each record, with its timestamp kept."""
         return Records(values, self.timestamps)

@@ -60,8 +60,7 @@ class TimestampsOperator(Operator):
                 ]
         except Exception as error:
             raise self.failed(error, value) from error
-        records.timestamps = times
-        return records
+        return records.with_timestamps(times)
 
     def watermark(self, timestamp: int, input: int) -> None:  # noqa: A002
         """Upstream watermarks end here, except the last one (W5)."""
