@@ -11,7 +11,7 @@ from oracle.catalogue import program
 def both_ways(source, type_info, convert=lambda value: value, *, collected=True):
     """The records as a map with this output type gives them: collected, and read by a next step.
 
-    The exchange keeps PyFlink from fusing the steps: only a record that was serialized is converted.
+    The exchange keeps PyFlink from fusing the steps: only serialized records are converted.
     `collected=False` leaves out what PyFlink's own execute_and_collect cannot decode (README.md).
     """
     typed = source.stream().map(convert, output_type=type_info)
@@ -57,16 +57,6 @@ def type_boolean(api, env, source):
 @program(inputs="texts")
 def type_string(api, env, source):
     return both_ways(source, api.Types.STRING())
-
-
-@program(inputs="small_ints")
-def type_char(api, env, source):
-    return both_ways(source, api.Types.CHAR(), lambda n: chr(ord("m") + n), collected=False)
-
-
-@program(inputs="longs")
-def type_big_int(api, env, source):
-    return both_ways(source, api.Types.BIG_INT())
 
 
 @program(inputs="longs")
