@@ -150,9 +150,10 @@ class Row:
         return row
 
     def __getitem__(self, item: Any) -> Any:
-        if isinstance(item, int | slice):
+        try:  # a test of the type first would double the cost of row[0], the usual case
             return self._values[item]
-        return self._values[self._position(item)]
+        except TypeError:
+            return self._values[self._position(item)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, int | slice):

@@ -11,15 +11,22 @@ from headrace.datastream.stream_builder import add_step
 from headrace.errors import InvalidArgumentError
 from headrace.plan.planner import plan
 from headrace.runtime.codec import codec_for
-from headrace.spark.build import build_packets
+from headrace.spark.build import build_packets, source_frame
+from headrace.spark.dataframe_source import DataFrameSource
 from headrace.spark.native import resolve_types
 from headrace.spark.results import records_frame
 from headrace.spark.session import job_session
 from headrace.spark.sources import SourceOptions
 
 if TYPE_CHECKING:
+    from headrace.datastream.connectors.base import Source
     from headrace.datastream.data_stream import DataStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+def dataframe_source(dataframe: Any) -> Source:
+    """The source that reads a DataFrame."""
+    return DataFrameSource(dataframe)
 
 
 def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
@@ -46,6 +53,8 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
     spark = job_session(base, spec.spark_settings, physical.slots)
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
     job_dir = spec.checkpoint_dir or tempfile.mkdtemp(prefix="headrace-dataframe-")
+    if physical.native_job is not None:
+        return source_frame(physical.sources[0], spark, job_dir, options)
     packets = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
     edge = next(edge for edge in physical.edges if edge.target == end.stable_id)
     return records_frame(packets, edge.id, edge.type_info)

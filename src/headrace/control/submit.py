@@ -52,7 +52,7 @@ class JobSpec:
 
 def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     """Plan, build and start; errors in the program are raised here, before anything runs."""
-    base = spec.session or base_session(spec.spark_settings, spec.master)
+    base = spec.session or session_of(spec)
     for file in spec.python_files:
         base.sparkContext.addPyFile(file)
     resolve_types(graph, base)
@@ -78,6 +78,11 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
         raise
     job.start(query)
     return job
+
+
+def session_of(spec: JobSpec) -> Any:
+    """The SparkSession for a job: the running one, or a new one."""
+    return base_session(spec.spark_settings, spec.master)
 
 
 def plan_options(spec: JobSpec, job_id: str) -> PlanOptions:

@@ -285,11 +285,11 @@ class StreamExecutionEnvironment:
 
     def from_dataframe(self, dataframe: Any) -> DataStream:
         """The stream of a Spark DataFrame: a streaming one as it goes, a batch one to its end."""
-        from headrace.spark.dataframe_source import DataFrameSource
+        from headrace.control.dataframe import dataframe_source
 
         if self._session is None:
             self._session = dataframe.sparkSession
-        return self.from_source(DataFrameSource(dataframe), None, "DataFrame Source")
+        return self.from_source(dataframe_source(dataframe), None, "DataFrame Source")
 
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
@@ -317,11 +317,10 @@ class StreamExecutionEnvironment:
 
     def get_spark_session(self) -> Any:
         """The SparkSession that jobs of this environment run on; starts Spark if needed."""
-        from headrace.spark.session import base_session
+        from headrace.control.submit import session_of
 
         if self._session is None:
-            spec = self._spec("session")
-            self._session = base_session(spec.spark_settings, spec.master)
+            self._session = session_of(self._spec("session"))
         return self._session
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:

@@ -78,6 +78,8 @@ def native_sinks_only(graph: StreamGraph, step: Step) -> bool:
 
 def is_native_sink(step: Step) -> bool:
     """Whether Spark's own writers can write what this sink writes, with the same guarantee."""
+    if step.kind == "dataframe":
+        return True
     sink = getattr(step.operator, "sink", None)
     return getattr(sink, "native_format", None) is not None
 

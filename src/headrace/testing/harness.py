@@ -43,6 +43,7 @@ from headrace.runtime.operators.keyed import (
     KeyedMapOperator,
     KeyedProcessOperator,
     ReduceOperator,
+    RollingOperator,
 )
 from headrace.runtime.operators.stateless import (
     FilterOperator,
@@ -50,8 +51,10 @@ from headrace.runtime.operators.stateless import (
     MapOperator,
     ProcessOperator,
 )
-from headrace.runtime.records import MIN_TIMESTAMP, Records
+from headrace.runtime.operators.window import WindowOperator
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.runtime.state.backend import DictStore
+from headrace.runtime.windows.description import WindowDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,6 +184,10 @@ class Harness:
         for number in range(self.operator.inputs):
             self.operator.watermark(timestamp, number)
 
+    def end_of_input(self) -> None:
+        """No more records: event time reaches its maximum."""
+        self.process_watermark(MAX_TIMESTAMP)
+
     def set_processing_time(self, timestamp: int) -> None:
         """The wall clock shows `timestamp`; timers that are due fire."""
         self._time = timestamp
@@ -276,6 +283,36 @@ class KeyedHarness(Harness):
         """A ReduceFunction or a function."""
         return cls(ReduceOperator(function), (key_by,))
 
+    @classmethod
+    def for_rolling(cls, kind: str, field: int | str, key_by: Any) -> KeyedHarness:
+        """A rolling aggregate: sum, min, max, min_by or max_by of a field."""
+        return cls(RollingOperator(kind, field), (key_by,))
+
+    @classmethod
+    def for_windows(
+        cls,
+        assigner: Any,
+        key_by: Any,
+        *,
+        trigger: Any = None,
+        evictor: Any = None,
+        allowed_lateness_ms: int = 0,
+        late_tag: OutputTag | None = None,
+        reduce: Any = None,
+        aggregate: Any = None,
+        function: Any = None,
+    ) -> KeyedHarness:
+        """Windows of a keyed stream: reduce or aggregate, a function over the result, or both."""
+        described = WindowDescription(assigner)
+        if trigger is not None:
+            described.set_trigger(trigger)
+        described.evictor = evictor
+        described.allowed_lateness_ms = allowed_lateness_ms
+        described.late_tag = None if late_tag is None else late_tag.tag_id
+        described.reduce, described.aggregate = reduce, aggregate
+        described.function = function
+        return cls(WindowOperator(described), (key_by,))
+
     def state(self, descriptor: StateDescriptor, key: Any) -> Any:
         """What a state holds for a key: a value, a list, a dict, or None."""
         provider: StateProvider = self.operator.states  # type: ignore[attr-defined]
@@ -290,9 +327,12 @@ class KeyedHarness(Harness):
         return state.value()
 
     def num_keyed_state_entries(self) -> int:
-        """How many (state, key) pairs are kept: to find leaks."""
-        provider: StateProvider = self.operator.states  # type: ignore[attr-defined]
-        return sum(len(table.items()) for table in provider.tables())
+        """How many (state, key) pairs are kept, windows and triggers included: to find leaks."""
+        operator: Any = self.operator
+        providers: list[StateProvider] = [operator.states]
+        if isinstance(operator, WindowOperator):
+            providers += [operator.trigger_states, operator.window_states, operator.global_states]
+        return sum(len(table.items()) for states in providers for table in states.tables())
 
 
 class TwoInputHarness(KeyedHarness):

@@ -326,6 +326,22 @@ class FileSink(Sink, SupportsPreprocessing):
 
     # what the engine calls
 
+    @property
+    def path(self) -> str:
+        """The output folder."""
+        return self._settings.path
+
+    @property
+    def native_format(self) -> str | None:
+        """The format in which Spark itself can write what this sink writes, or None.
+
+        Bucketing, merging of small files and a schema of its own need the writer in Python.
+        """
+        s = self._settings
+        one_bucket = s.assigner == BucketAssigner.base_path_bucket_assigner()
+        plain = s.writers == ParquetWriters() and one_bucket and s.strategy is None
+        return "parquet" if plain else None
+
     def create_writer(self, context: WriterContext) -> FileWriter:
         """See `Sink`."""
         s = self._settings

@@ -36,7 +36,9 @@ class SinkOperator(Operator):
         try:
             if self.writer is None:
                 self.writer = self.sink.create_writer(self._context())
-            self.writer.write(records.values, records.timestamps)
+            batch = records.batch
+            if batch is None or not self.writer.write_arrow(batch, records.timestamps):
+                self.writer.write(records.values, records.timestamps)
         except HeadraceError as error:
             raise self.failed(error) from error
         except Exception as error:
@@ -56,7 +58,10 @@ class SinkOperator(Operator):
 
     def messages(self) -> Iterator[Any]:
         if self.writer is not None:
-            committables = self.writer.prepare_commit()
+            try:
+                committables = self.writer.prepare_commit()
+            except Exception as error:
+                raise self.failed(error) from error
             self.writer = None
             if committables:
                 yield ("commit", self.runtime.uid, committables)

@@ -187,6 +187,12 @@ class Storage:
                 if self._fs.get_file_info(self._at(path)).type != pafs.FileType.NotFound:
                     raise
 
+    def delete_folder(self, path: str) -> None:
+        """Removes a folder and what is left in it; no error when it is not there."""
+        if self._fs.get_file_info(self._at(path)).type == pafs.FileType.Directory:
+            with self.explained("delete", path):
+                self._fs.delete_dir(self._at(path))
+
     def _make_folder_of(self, path: str) -> None:
         folder = str(PurePosixPath(self._at(path)).parent)
         if folder not in self._made:
