@@ -10,14 +10,14 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 ├── RecordError            a record that does not fit
 │   ├── TypeMismatchError  not of the declared type
 │   └── KeyTypeError       not usable as a key
-├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state or timers
+├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state
 ├── ConnectorError         the outside world: missing file, refused connection, failing sink
 ├── JobError               unknown job, illegal transition, Spark failed under the job
 ├── EnvironmentSetupError  Java or Spark is missing or of the wrong version
 └── InternalError          our bug: what to attach to a report
 
 An error has three parts, kept apart until it is printed: what went wrong, where in the user's
-program, how to fix it.  Next: the folder that raised it; control/failures.py brings worker errors home.
+program, how to fix it.  Errors of workers travel home as messages: control/job.py reads them.
 """
 
 from __future__ import annotations

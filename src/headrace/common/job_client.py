@@ -49,7 +49,10 @@ class JobClient:
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job; the running batch is thrown away, what was committed stays."""
         self._job.cancel()
-        return _in_background(lambda: None if self._job.wait() else None)
+        return _in_background(self._ended)
+
+    def _ended(self) -> None:
+        self._job.wait()
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The accumulators so far."""

@@ -1,6 +1,7 @@
 """Puts commands for a running query into its control directory: ticks and the end of input.
 
-Spark reads them as a stream of small files, so a command belongs to a batch and is replayed with it.
+Spark reads them as a stream of small files, so a command belongs to a batch
+and is replayed with it.
 """
 
 from __future__ import annotations

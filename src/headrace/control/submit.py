@@ -86,6 +86,7 @@ def session_of(spec: JobSpec) -> Any:
 
 
 def plan_options(spec: JobSpec, job_id: str) -> PlanOptions:
+    """What the planner has to know of a job."""
     return PlanOptions(
         parallelism=spec.parallelism,
         max_parallelism=spec.max_parallelism,

@@ -1,6 +1,6 @@
 """The streams a user works with: DataStream and KeyedStream.
 
-A stream runs nothing: each call adds a step to the environment's graph and gives the stream behind it.
+A stream runs nothing: each call adds a step to the graph and gives the stream behind it.
 In: calls of the user's program.  Out: graph/nodes.py steps.  Next: stream_execution_environment.py
 """
 
@@ -306,7 +306,7 @@ class DataStream:
         return DataStream(self._env, origins)
 
     def _branch(self) -> list[Origin]:
-        """Origins whose partitioning can be dropped: exchanges are materialised by a pass-through."""
+        """Origins without a partitioning of their own: a pass-through step carries it out."""
         if isinstance(self._partitioning, Forward):
             return self._origins
         passed = self._transform("pass", "Partition", MapOperator(_same), self.get_type())
@@ -327,7 +327,7 @@ class DataStream:
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The records that a process function yielded with this tag."""
-        type_info = output_tag.type_info or Types.PICKLED_BYTE_ARRAY()
+        type_info = output_tag.type_info
         return DataStream(self._env, [Origin(self._step, output_tag.tag_id, type_info)])
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
@@ -337,7 +337,7 @@ class DataStream:
         operator = timestamps_operator(watermark_strategy)
         return self._transform("timestamps", "Timestamps/Watermarks", operator, self.get_type())
 
-    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Windows over the whole stream, in one subtask."""
         return AllWindowedStream(self, window_assigner)
 
@@ -538,7 +538,7 @@ class KeyedStream(DataStream):
             "process", "KeyedProcess", operator, result, inferred=output_type is None
         )
 
-    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Windows per key."""
         return WindowedStream(self, window_assigner)
 

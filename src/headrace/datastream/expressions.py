@@ -44,7 +44,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Expression:
-    """An operation on fields and constants; combine with Python's operators, ``&``, ``|``, ``~``."""
+    """An operation on fields and constants; combine with operators, ``&``, ``|`` and ``~``."""
 
     __slots__ = ("_arguments", "_kind", "_name")
 
@@ -213,10 +213,12 @@ class Expression:
 
 
 def _logic(kind: str, first: Any, second: Any) -> bool | None:
-    decisive = kind == "or"
+    decisive: bool = kind == "or"
     if first is decisive or second is decisive:
         return decisive
-    return None if first is None or second is None else not decisive
+    if first is None or second is None:
+        return None
+    return not decisive
 
 
 def _field(record: Any, name: str) -> Any:

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
-from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.time import to_millis
 from headrace.datastream.checkpoint_config import CheckpointConfig
-from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin, as_type
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
@@ -24,9 +22,11 @@ from headrace.graph.nodes import Step
 from headrace.graph.stream_graph import StreamGraph
 
 if TYPE_CHECKING:
+    from headrace.common.job_execution_result import JobExecutionResult
     from headrace.common.watermark_strategy import WatermarkStrategy
     from headrace.control.job import Job
     from headrace.control.submit import JobSpec
+    from headrace.datastream.closeable_iterator import CloseableIterator
     from headrace.datastream.connectors.base import Source
     from headrace.datastream.execution_mode import RuntimeExecutionMode
 
@@ -131,7 +131,9 @@ class StreamExecutionEnvironment:
 
     def is_chaining_enabled(self) -> bool:
         """Whether plans show chains."""
-        return bool(self._settings().get_boolean("pipeline.operator-chaining.enabled", True))
+        return bool(
+            self._settings().get_boolean("pipeline.operator-chaining.enabled", default_value=True)
+        )
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         """Always: chains need the same parallelism only."""
@@ -236,7 +238,7 @@ class StreamExecutionEnvironment:
         """A file for the workers (Spark's spark.files)."""
         self._append("spark.files", (file_path,))
 
-    # --- sources -----------------------------------------------------------------------------------
+    # --- sources ----------------------------------------------------------------------------
 
     def from_source(
         self,
@@ -313,7 +315,7 @@ class StreamExecutionEnvironment:
 
         return self.from_source(NumberSequenceSource(start, end), None, "Sequence Source")
 
-    # --- running -----------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------------
 
     def get_spark_session(self) -> Any:
         """The SparkSession that jobs of this environment run on; starts Spark if needed."""

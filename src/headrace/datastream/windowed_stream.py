@@ -25,7 +25,7 @@ class _Windows:
 
     _name = "Window"
 
-    def __init__(self, stream: DataStream, window_assigner: WindowAssigner) -> None:
+    def __init__(self, stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         from headrace.runtime.windows.description import WindowDescription
 
         self._stream = stream
@@ -39,7 +39,7 @@ class _Windows:
         """The type of the records."""
         return self._stream.get_type()
 
-    def trigger(self, trigger: Trigger) -> Self:
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Decide when windows are evaluated; replaces the assigner's own trigger."""
         self._windows.set_trigger(trigger)
         return self
@@ -163,7 +163,7 @@ class AllWindowedStream(_Windows):
     _name = "WindowAll"
     _parallelism = 1
 
-    def __init__(self, stream: DataStream, window_assigner: WindowAssigner) -> None:
+    def __init__(self, stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         super().__init__(stream, window_assigner)
         self._windows.over_all = True
 

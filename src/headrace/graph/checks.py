@@ -38,7 +38,8 @@ def check_uids(graph: StreamGraph) -> None:
         first = seen.setdefault(step.stable_id, step)
         if first is not step:
             raise DuplicateUidError(
-                f"uid {step.stable_id!r} is used by two steps, so their state could not be told apart",
+                f"uid {step.stable_id!r} is used by two steps, so their state could not be told "
+                "apart",
                 where=f"{step.call_site}; first used at {first.call_site}",
                 fix="give one of them another uid; to keep old state, leave the first unchanged",
             )

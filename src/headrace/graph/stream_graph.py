@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.graph.nodes import Edge, Step
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from headrace.graph.nodes import Edge, Step
 
 
 class StreamGraph:

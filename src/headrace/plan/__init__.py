@@ -1,1 +1,1 @@
-"""Graph -> physical plan: levels, chains, native prefixes; still no Spark.  Next: plan/planner.py"""
+"""Graph -> physical plan: levels, chains, native prefixes; no Spark.  Next: plan/planner.py"""

@@ -45,7 +45,8 @@ def _step_lines(step: Step, physical: PhysicalPlan) -> list[str]:
 def _edge_text(edge: Edge, step: Step, physical: PhysicalPlan) -> str:
     side = f" side output {edge.tag!r}" if edge.tag else ""
     chained = physical.levels[edge.origin.id] == physical.levels[step.id]
-    return f"{edge.partitioning.name}{side}, {'chained' if chained else 'exchange'}, {edge.record_type}"
+    how = "chained" if chained else "exchange"
+    return f"{edge.partitioning.name}{side}, {how}, {edge.record_type}"
 
 
 def plan_as_json(graph: StreamGraph, options: PlanOptions) -> str:

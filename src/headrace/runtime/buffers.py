@@ -35,7 +35,7 @@ class Frame(NamedTuple):
 
     kind: int
     edge: int
-    count: int
+    records: int
     timestamps: memoryview | None
     body: memoryview
     raw: memoryview

@@ -11,11 +11,11 @@ from headrace.common.types import Row, RowKind
 from headrace.errors import TypeMismatchError
 from headrace.runtime.buffers import WATERMARK, data_frame, message_frame
 from headrace.runtime.codec import DoesNotFit, codec_for
-from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import Operator
     from headrace.runtime.outbox import Outbox
+    from headrace.runtime.records import Records
     from headrace.runtime.stage import EdgePlan
     from headrace.runtime.watermarks import Valve
 

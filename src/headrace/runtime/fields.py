@@ -1,4 +1,4 @@
-"""Reads and replaces a field of a record, whatever the record is: tuple, Row, list, dict, object."""
+"""Reads and replaces a field of a record: of a tuple, Row, list, dict or object."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def get_field(field: int | str) -> Callable[[Any], Any]:
 
 
 def with_field(field: int | str) -> Callable[[Any, Any], Any]:
-    """A function that gives the record with another value in the field; the old one is not touched."""
+    """A function that gives a copy of the record with another value in the field."""
 
     def write(record: Any, value: Any) -> Any:
         if isinstance(record, tuple):
-            if hasattr(record, "_replace"):
-                name = field if isinstance(field, str) else record._fields[field]
-                return record._replace(**{name: value})
+            names = getattr(record, "_fields", None)
+            if names is not None:
+                name = field if isinstance(field, str) else names[field]
+                return record._replace(**{name: value})  # type: ignore[attr-defined]
             assert isinstance(field, int)
             return (*record[:field], value, *record[field + 1 :])
         if dataclasses.is_dataclass(record) and not isinstance(record, type):

@@ -195,7 +195,8 @@ def hash_column(column: pa.Array) -> NDArray[np.uint64]:
             return _mix_array(numbers.astype(np.int64, copy=False))
     encoded = column.dictionary_encode()
     hashes = np.array([stable_hash(v) for v in encoded.dictionary.to_pylist()], dtype=np.uint64)
-    return hashes[encoded.indices.to_numpy(zero_copy_only=False)]
+    found: NDArray[np.uint64] = hashes[encoded.indices.to_numpy(zero_copy_only=False)]
+    return found
 
 
 def _mix_array(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:

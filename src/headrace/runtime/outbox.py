@@ -14,7 +14,7 @@ PACKET_BYTES = 4 * 1024 * 1024
 
 
 class Packet(NamedTuple):
-    """Bytes for one subtask of the next stage; `seq` counts from 0 per (channel, slot) and batch."""
+    """Bytes for one subtask of the next stage; `seq` counts from 0 per slot and batch."""
 
     slot: int
     seq: int

@@ -14,13 +14,14 @@ import pyarrow as pa
 
 from headrace.errors import InvalidArgumentError
 from headrace.runtime.key_groups import hash_column, key_group_of, subtask_of
-from headrace.runtime.key_selectors import Keying
 from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
+
+    from headrace.runtime.key_selectors import Keying
 
     Routed = Iterable[tuple[int, Records]]
 

@@ -1,7 +1,7 @@
 """THE LOOP: runs the operators of one stage in one subtask, for one batch after another.
 
-In: packets from the previous stage (or source batches at level 0).  Out: packets for the next stage.
-A batch: packets in order -> operators; watermarks and timers; state written; messages for the driver.
+In: packets of the previous stage, or source batches at level 0.  Out: packets for the next stage.
+A batch: packets in order -> operators; watermarks and timers; state; messages for the driver.
 Next: runtime/chain.py (how operators are joined), runtime/operators/ (what they do)
 """
 
@@ -87,7 +87,7 @@ class Task:
         yield from self._guarded(self._run_source(parts), batch_id, attempt)
 
     def _guarded(self, steps: Iterator[None], batch_id: int, attempt: str) -> Iterator[Packet]:
-        """Turn an error into a message to the driver: it knows the user's program, Spark does not."""
+        """Turn an error into a message to the driver: Spark's own would hide the user's line."""
         self.outbox = Outbox(self.stage.slots)  # packets are numbered anew in every batch
         try:
             self._begin(batch_id, attempt)

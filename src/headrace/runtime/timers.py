@@ -48,7 +48,7 @@ class TimerQueue:
         timer = (timestamp, key, namespace)
         if timer in table:
             return
-        table.put(timer, True)
+        table.put(timer, None)
         if bucket not in self._index:
             self._index.add(bucket)
             self._index_dirty = True
@@ -79,7 +79,7 @@ class TimerQueue:
     def next_time(self) -> int | None:
         """The earliest timer, or None."""
         for bucket in sorted(self._index):
-            times = [timer[0] for timer, _ in self._table(bucket).items()]
+            times: list[int] = [timer[0] for timer, _ in self._table(bucket).items()]
             if times:
                 return min(times)
         return None

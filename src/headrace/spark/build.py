@@ -48,12 +48,12 @@ def build_packets(
         for number, source in enumerate(plan.sources)
     ]
     frames = [
-        source_frame(source, spark, job_dir, options).mapInArrow(source_function(code), ENVELOPE)  # type: ignore[arg-type]
+        source_frame(source, spark, job_dir, options).mapInArrow(source_function(code), ENVELOPE)
         for source, code in zip(plan.sources, codes, strict=True)
     ]
     if plan.uses_time:
         control = open_control(spark, job_dir)
-        frames.append(control.mapInArrow(control_function(codes), ENVELOPE))  # type: ignore[arg-type]
+        frames.append(control.mapInArrow(control_function(codes), ENVELOPE))
     packets = reduce(lambda left, right: left.unionAll(right), frames)
     for stage in plan.stages:
         code = _code(stage, f"{run_id}/level{stage.level}", ids, 0)
@@ -99,7 +99,7 @@ def control_dir(job_dir: str) -> Path:
 
 
 def open_control(spark: SparkSession, job_dir: str) -> DataFrame:
-    """The stream of commands: read like any file source, so a command is replayed with its batch."""
+    """The stream of commands: files, so that a command is replayed with its batch."""
     folder = control_dir(job_dir)
     folder.mkdir(parents=True, exist_ok=True)
     return spark.readStream.text(str(folder))

@@ -1,6 +1,6 @@
 """A program that Catalyst runs as a whole: Spark writes the files, headrace commits them.
 
-In: a batch's DataFrame.  Out: committables per sink, as writers in Python workers would return them.
+In: a batch's DataFrame.  Out: committables per sink, as a writer in Python would return.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keeps the JVM's start-up chatter out of the user's terminal.
 
-What the JVM and the Python workers write to standard error passes through a thread here, which drops
-lines that say nothing to a user; everything else, a user's own prints included, is passed on.
+What the JVM and the Python workers write to standard error passes through a thread here, which
+drops lines that say nothing to a user; everything else, a user's own prints included, is passed on.
 """
 
 from __future__ import annotations

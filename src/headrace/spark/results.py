@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from headrace.errors import JobError
 from headrace.runtime.buffers import ARROW, MESSAGE, content_of, frames_of, records_in
 from headrace.runtime.codec import codec_for
@@ -15,6 +13,7 @@ from headrace.spark.types import spark_schema_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from headrace.common.typeinfo import TypeInformation
@@ -41,7 +40,7 @@ def records_frame(packets: DataFrame, edge: int, type_info: TypeInformation) -> 
                     elif frame.kind == MESSAGE:
                         _raise_error(content_of(frame))
 
-    return packets.mapInArrow(decode, spark_schema_of(type_info))  # type: ignore[arg-type]
+    return packets.mapInArrow(decode, spark_schema_of(type_info))
 
 
 def _raise_error(message: object) -> None:

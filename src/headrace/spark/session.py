@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -62,8 +63,8 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
     defaults = dict(_LOCAL_SETTINGS) if master.startswith("local") else {}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        defaults["spark.sql.warehouse.dir"] = os.path.join(
-            tempfile.gettempdir(), "headrace-warehouse"
+        defaults["spark.sql.warehouse.dir"] = str(
+            Path(tempfile.gettempdir()) / "headrace-warehouse"
         )
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
@@ -102,14 +103,14 @@ def _silence_expected_errors(session: SparkSession) -> None:
 def check_java() -> None:
     """Say what is missing before Spark says it in its own way."""
     home = os.environ.get("JAVA_HOME")
-    found = os.path.exists(os.path.join(home, "bin", "java")) if home else shutil.which("java")
+    found = (Path(home) / "bin" / "java").exists() if home else shutil.which("java")
     if not found:
         raise EnvironmentSetupError(
             "Spark needs Java 17 or 21, and none was found"
             + (f" in JAVA_HOME={home}" if home else " on the PATH"),
             fix="install it (Debian/Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf "
-            "install java-21-openjdk-headless; macOS: brew install openjdk@21; conda: conda install "
-            "openjdk=21), or set JAVA_HOME",
+            "install java-21-openjdk-headless; macOS: brew install openjdk@21; conda: conda "
+            "install openjdk=21), or set JAVA_HOME",
         )
 
 
@@ -117,10 +118,8 @@ def ship_package(session: SparkSession) -> None:
     """Send headrace itself to the executors of a cluster, which may not have it installed."""
     import headrace
 
-    folder = os.path.dirname(os.path.abspath(headrace.__file__))
-    target = tempfile.mkdtemp(prefix="headrace-package-")
-    archive = shutil.make_archive(
-        os.path.join(target, "headrace"), "zip", os.path.dirname(folder), "headrace"
-    )
+    folder = Path(headrace.__file__).resolve().parent
+    target = Path(tempfile.mkdtemp(prefix="headrace-package-"))
+    archive = shutil.make_archive(str(target / "headrace"), "zip", str(folder.parent), "headrace")
     session.sparkContext.addPyFile(archive)
     log.info("sent headrace to the executors as %s", archive)

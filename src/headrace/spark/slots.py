@@ -1,7 +1,7 @@
 """Numbers for Spark's grouping key, chosen so that subtask i of a stage runs in partition i.
 
-Spark sends a row to partition ``murmur3(key) mod n``.  With the subtask's own number as the key, two
-subtasks could share a partition while another stays empty.
+Spark sends a row to partition ``murmur3(key) mod n``.  With the subtask's own number as the key,
+two subtasks could share a partition while another stays empty.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from headrace.runtime.codec import codec_for
 from headrace.runtime.pickling import adopt_main_classes
@@ -31,7 +31,7 @@ from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pyspark.sql.streaming import StatefulProcessorHandle
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
     from headrace.runtime.outbox import Packet
 
@@ -117,6 +117,7 @@ def source_function(
         partition = 0 if context is None else context.partitionId()
         channel = code.source_number * CHANNELS_PER_SOURCE + partition
         task = _task(code, partition, DictStore())
+        assert task.stage.source_type is not None
         parts = source_parts(batches, codec_for(task.stage.source_type))
         packets = task.run_source(parts, _batch_id(), _attempt())
         for packet in _until_stopped(code, partition, packets):

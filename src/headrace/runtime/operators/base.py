@@ -7,6 +7,7 @@ Next: operators/stateless.py for the simplest ones; runtime/chain.py for how the
 
 from __future__ import annotations
 
+import operator
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -219,5 +220,5 @@ class ListCursor:
     @property
     def current(self) -> Any:
         """The item that was handed out last: the one a function failed on."""
-        position = len(self._values) - self._iterator.__length_hint__() - 1
+        position = len(self._values) - operator.length_hint(self._iterator) - 1
         return self._values[position] if 0 <= position < len(self._values) else None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.operators.base import OperatorRuntime
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.keyed import KeyedOperator
 from headrace.runtime.operators.process import ProcessOutput, StreamContext
-from headrace.runtime.records import Records
+
+if TYPE_CHECKING:
+    from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.records import Records
 
 
 class CoOperator(FunctionOperator):

@@ -1,8 +1,8 @@
 """assign_timestamps_and_watermarks: stamps records and says how far event time has come.
 
 In front of the first exchange a task sees only its part of one batch, so the operator there sends a
-*candidate* at the end of the batch: the watermark that its own records allow.  The valve of the next
-stage remembers the highest candidate of every split.  A generator of the user's own needs memory,
+*candidate* at the end of the batch: the watermark that its own records allow.  The valve of the
+next stage remembers the highest candidate of every split.  A generator of the user's own needs memory,
 so the planner puts it behind an exchange, where its state is kept.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.watermark_strategy import WatermarkOutput
 from headrace.errors import RecordError
 from headrace.runtime.operators.base import Operator, OperatorRuntime
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
@@ -92,7 +93,7 @@ class TimestampsOperator(Operator):
             self.output.watermark(timestamp)
 
 
-class GeneratorOperator(TimestampsOperator):
+class GeneratorOperator(TimestampsOperator, WatermarkOutput):
     """A WatermarkGenerator of the user's own: asked for every record, and at the end of each batch.
 
     Its attributes are kept with the state after every batch, so that it goes on where it was.
@@ -110,6 +111,7 @@ class GeneratorOperator(TimestampsOperator):
         self.generator = supplier()
         self._store_key = f"{runtime.uid}/generator".encode()
         self._stored: bytes | None = None
+        self._pending: list[tuple[Any, int]] = []
 
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)
@@ -155,7 +157,7 @@ class GeneratorOperator(TimestampsOperator):
 
     def end_of_part(self) -> None:
         """The batch ends: the periodic call."""
-        self._pending: list[tuple[Any, int]] = []
+        self._pending = []
         try:
             self.generator.on_periodic_emit(self)
         except Exception as error:

@@ -352,4 +352,5 @@ class WindowOperator(TimedOperator):
 
 def _end(window: Any, lateness: int) -> int:
     """When a window is over for good."""
-    return min(window.max_timestamp() + lateness, MAX_TIMESTAMP)
+    end: int = window.max_timestamp() + lateness
+    return min(end, MAX_TIMESTAMP)

@@ -83,7 +83,7 @@ class _State:
         return self._page().entries.get(self._scope.entry, NO_ENTRY)
 
 
-class PagedValueState(_State, ValueState):  # type: ignore[misc]
+class PagedValueState(_State, ValueState[Any]):
     """One value per key."""
 
     def value(self) -> Any:
@@ -100,7 +100,7 @@ class PagedValueState(_State, ValueState):  # type: ignore[misc]
         page.dirty = True
 
 
-class PagedListState(_State, ListState):  # type: ignore[misc]
+class PagedListState(_State, ListState[Any]):
     """A list per key."""
 
     def get(self) -> Iterator[Any]:
@@ -133,7 +133,7 @@ class PagedListState(_State, ListState):  # type: ignore[misc]
         return self.get()
 
 
-class PagedMapState(_State, MapState):  # type: ignore[misc]
+class PagedMapState(_State, MapState[Any, Any]):
     """A dictionary per key."""
 
     def _content(self) -> dict[Any, Any]:
@@ -203,7 +203,7 @@ class PagedMapState(_State, MapState):  # type: ignore[misc]
         return len(self._content())
 
 
-class PagedReducingState(_State, ReducingState):  # type: ignore[misc]
+class PagedReducingState(_State, ReducingState[Any]):
     """One value per key, into which new ones are reduced."""
 
     def __init__(self, scope: Scope, table: PagedTable, reduce: Callable[[Any, Any], Any]) -> None:
@@ -222,7 +222,7 @@ class PagedReducingState(_State, ReducingState):  # type: ignore[misc]
         page.dirty = True
 
 
-class PagedAggregatingState(_State, AggregatingState):  # type: ignore[misc]
+class PagedAggregatingState(_State, AggregatingState[Any, Any]):
     """One accumulator per key."""
 
     def __init__(self, scope: Scope, table: PagedTable, aggregate: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.datastream.window import Trigger, WindowAssigner
 from headrace.errors import StateError
 from headrace.runtime.runtime_context import StateStore
 from headrace.runtime.state.states import NO_ENTRY, PagedReducingState, PagedValueState
@@ -27,7 +28,7 @@ class Clocks:
         return self._operator.current_watermark
 
 
-class AssignerContext(Clocks):
+class AssignerContext(Clocks, WindowAssigner.WindowAssignerContext):
     """For assigners: the clock, and state of the key."""
 
     def get_runtime_context(self) -> Any:
@@ -36,7 +37,7 @@ class AssignerContext(Clocks):
         return self._operator.context_for_user
 
 
-class TriggerContext(Clocks):
+class TriggerContext(Clocks, Trigger.OnMergeContext):
     """For triggers: timers and state of the key and window at hand."""
 
     def __init__(self, operator: WindowOperator) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
 
 
-class _Collector(MergingWindowAssigner.MergeCallback):  # type: ignore[misc]
+class _Collector(MergingWindowAssigner.MergeCallback[Any]):
     def __init__(self) -> None:
         self.merges: list[tuple[Any, list[Any]]] = []
 
