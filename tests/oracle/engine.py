@@ -89,7 +89,13 @@ class Source:
         """
         self._env.get_config().set_auto_watermark_interval(0)
         strategy = self._api.WatermarkStrategy.for_monotonous_timestamps()
-        return stream.assign_timestamps_and_watermarks(self._with_assigner(strategy, position))
+        # One instance, as the source: two would race, and no order per key would be left.
+        parallelism = self._env.get_parallelism()
+        self._env.set_parallelism(1)
+        try:
+            return stream.assign_timestamps_and_watermarks(self._with_assigner(strategy, position))
+        finally:
+            self._env.set_parallelism(parallelism)
 
     def watermark_per_record(self, stream: Any, position: int = -1, delay_ms: int = 0) -> Any:
         """Takes timestamps from a field and emits W = max_ts - delay - 1 after *every* record.

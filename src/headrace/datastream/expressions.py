@@ -213,8 +213,8 @@ class Expression:
 
 
 def _logic(kind: str, first: Any, second: Any) -> bool | None:
-    decisive: bool = kind == "or"
-    if first is decisive or second is decisive:
+    decisive = kind == "or"  # one true decides an "or", one false an "and"
+    if any(side is decisive for side in (first, second)):
         return decisive
     if first is None or second is None:
         return None

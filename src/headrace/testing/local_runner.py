@@ -1,8 +1,8 @@
 """Runs a whole program in this process, without Spark: for tests that must take milliseconds.
 
 The same plan, stages, tasks, packets and state pages as on Spark; only the moving of packets
-between stages is a loop here.  A test decides how the input is cut into batches, when a restart happens and
-what the clock says.
+between stages is a loop here.  A test decides how the input is cut into batches, when a restart
+happens and what the clock says.
 
 Example:
     >>> env = StreamExecutionEnvironment.get_execution_environment()      # doctest: +SKIP

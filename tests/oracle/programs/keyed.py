@@ -47,7 +47,11 @@ def reduce_by_tuple_key(api, env, source):
 def reduce_by_row_field(api, env, source):
     types, Row = api.Types, api.Row
     row_type = types.ROW_NAMED(["key", "n", "text"], [types.STRING(), types.INT(), types.STRING()])
-    rows = source.stream().map(lambda r: Row(key=r[0], n=r[1], text=r[2]), output_type=row_type)
+    rows = (
+        source.stream()
+        .map(lambda r: Row(key=r[0], n=r[1], text=r[2]), output_type=row_type)
+        .set_parallelism(1)
+    )
     keyed = rows.key_by(lambda row: row.key, key_type=types.STRING())
     return keyed.reduce(lambda a, b: Row(key=a.key, n=a.n + b.n, text=b.text))
 
@@ -127,7 +131,11 @@ def _rows(api, source):
     types, Row = api.Types, api.Row
     row_type = types.ROW_NAMED(["key", "n", "text"], [types.STRING(), types.INT(), types.STRING()])
     # Row(*record) would have no names in PyFlink until it is serialized, see README.md.
-    return source.stream().map(lambda r: Row(key=r[0], n=r[1], text=r[2]), output_type=row_type)
+    return (
+        source.stream()
+        .map(lambda r: Row(key=r[0], n=r[1], text=r[2]), output_type=row_type)
+        .set_parallelism(1)
+    )
 
 
 @program(inputs="triples", order_by=first)

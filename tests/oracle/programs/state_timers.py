@@ -59,7 +59,7 @@ def timers_deleted(api, env, source):
     return source.event_time(source.stream()).key_by(lambda e: e[0]).process(Remind())
 
 
-@program(inputs="events", order_by=first)
+@program(inputs="events", order_by=first, mode="thread")
 def timers_that_register_timers(api, env, source):
     """A timer set in on_timer at or before the watermark fires in the same pass."""
 
@@ -76,7 +76,7 @@ def timers_that_register_timers(api, env, source):
     return source.event_time(source.stream()).key_by(lambda e: e[0]).process(Chain())
 
 
-@program(inputs="events", order_by=first)
+@program(inputs="events", order_by=first, mode="thread")
 def timers_delete_later_timers(api, env, source):
     """The first timer of a key removes all that are due later."""
     ListStateDescriptor, types = api.ListStateDescriptor, api.Types

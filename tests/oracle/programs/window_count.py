@@ -47,13 +47,13 @@ def count_sliding(api, env, source):
 
 @program(inputs="pairs", order_by=by_key)
 def count_sliding_by_two(api, env, source):
-    keyed = source.stream().map(lambda p: ("k", p[1])).key_by(lambda p: p[0])
+    keyed = source.stream().map(lambda p: ("k", p[1])).set_parallelism(1).key_by(lambda p: p[0])
     return keyed.count_window(4, 2).process(_values(api))
 
 
 @program(inputs="pairs", order_by=by_key)
 def count_sliding_with_gaps(api, env, source):
-    keyed = source.stream().map(lambda p: ("k", p[1])).key_by(lambda p: p[0])
+    keyed = source.stream().map(lambda p: ("k", p[1])).set_parallelism(1).key_by(lambda p: p[0])
     return keyed.count_window(2, 3).process(_values(api))
 
 
@@ -98,7 +98,7 @@ def trigger_purging_event_time(api, env, source):
     return _tumbling(api, source).trigger(trigger).process(_values(api))
 
 
-@program(inputs="events", order_by=by_key)
+@program(inputs="events", order_by=by_key, mode="thread")
 def trigger_continuous_event_time(api, env, source):
     """At the end of the input the watermark jumps over all boundaries: one firing each (V3.4)."""
     trigger = api.ContinuousEventTimeTrigger.of(api.Time.milliseconds(7))

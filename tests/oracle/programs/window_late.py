@@ -192,6 +192,7 @@ def late_session_allowed(api, env, source):
     order_by=by_key,
     parallelism=1,
     per_record_watermarks=True,
+    mode="thread",
     examples={"vector": LATE},
 )
 def continuous_trigger_step_by_step(api, env, source):

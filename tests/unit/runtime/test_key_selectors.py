@@ -1,4 +1,4 @@
-"""The argument of key_by becomes keys: from an Arrow column where that is certain, else by a call."""
+"""What key_by is given becomes keys: read from an Arrow column where that is certain, else called."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 In front of the first exchange a task sees only its part of one batch, so the operator there sends a
 *candidate* at the end of the batch: the watermark that its own records allow.  The valve of the
-next stage remembers the highest candidate of every split.  A generator of the user's own needs memory,
-so the planner puts it behind an exchange, where its state is kept.
+next stage remembers the highest candidate of every split.  A generator of the user's own needs
+memory, so the planner puts it behind an exchange, where its state is kept.
 """
 
 from __future__ import annotations
