@@ -100,9 +100,9 @@ def test_a_state_that_was_not_declared_is_refused(side: int) -> None:
 
         process_broadcast_element = process_element
 
-    with TwoInputHarness.for_broadcast_process_function(Undeclared(), RULES) as harness:
-        with pytest.raises(StateError, match="'other' was not declared; declared are: 'rules'"):
-            getattr(harness, f"process_element{side}")("a")
+    harness = TwoInputHarness.for_broadcast_process_function(Undeclared(), RULES)
+    with pytest.raises(StateError, match="'other' was not declared; declared are: 'rules'"):
+        getattr(harness, f"process_element{side}")("a")
 
 
 class KeyedApply(KeyedBroadcastProcessFunction):

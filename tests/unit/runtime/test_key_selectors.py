@@ -1,4 +1,4 @@
-"""What key_by is given becomes keys: read from an Arrow column where that is certain, else called."""
+"""The argument of key_by becomes keys: read from a column where that is certain, else called."""
 
 from __future__ import annotations
 

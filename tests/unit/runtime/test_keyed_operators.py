@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -27,7 +27,6 @@ from headrace.datastream.state import (
 )
 from headrace.datastream.time_domain import TimeDomain
 from headrace.errors import InvalidArgumentError, StateError, UserFunctionError
-from headrace.runtime.operators.base import Operator
 from headrace.runtime.operators.connected import KeyedCoOperator
 from headrace.runtime.operators.keyed import (
     KeyedMapOperator,
@@ -36,6 +35,9 @@ from headrace.runtime.operators.keyed import (
 )
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.testing import KeyedHarness, TwoInputHarness
+
+if TYPE_CHECKING:
+    from headrace.runtime.operators.base import Operator
 
 COUNT = ValueStateDescriptor("count", Types.LONG())
 ITEMS = ListStateDescriptor("items", Types.STRING())

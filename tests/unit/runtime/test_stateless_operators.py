@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,7 +20,6 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import HeadraceError, RecordError, StateError, UserFunctionError
-from headrace.runtime.operators.base import Operator
 from headrace.runtime.operators.connected import CoOperator
 from headrace.runtime.operators.stateless import (
     FilterOperator,
@@ -31,6 +30,9 @@ from headrace.runtime.operators.stateless import (
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.testing import Harness, TwoInputHarness
+
+if TYPE_CHECKING:
+    from headrace.runtime.operators.base import Operator
 
 ODD = OutputTag("odd", Types.INT())
 
