@@ -141,7 +141,7 @@ class _Planner:
         return (
             step.max_parallelism
             or self.options.max_parallelism
-            or default_max_parallelism(self.options.parallelism)
+            or default_max_parallelism(self.parallelism(step))
         )
 
     def _exchanges(self, edge: Edge, step: Step) -> bool:

@@ -36,6 +36,7 @@ from headrace.runtime.task import StopTask, Task, wall_clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.control.job import BatchMessages
     from headrace.datastream.data_stream import DataStream
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.outbox import Packet
@@ -156,6 +157,7 @@ class LocalRunner:
         return self._tasks[key]
 
     def _run_stages(self, mail: _Mail) -> list[Any]:
+        before = {key: store.snapshot() for key, store in self._stores.items()}
         for stage in self.plan.stages:
             following: _Mail = {}
             for subtask, packets in sorted(mail.items()):
@@ -163,13 +165,15 @@ class LocalRunner:
                 results = task.run_packets(packets, self._batch_id, uuid.uuid4().hex)
                 _deliver(following, subtask, results)
             mail = following
-        return self._commit([content for box in mail.values() for _, _, content in box])
-
-    def _commit(self, packets: list[bytes]) -> list[Any]:
-        found = read_messages(packets)
+        found = read_messages([content for box in mail.values() for _, _, content in box])
         if found.error is not None:
+            # as on Spark: what stages of a failed batch stored does not count
             self._tasks.clear()
+            self._stores = {key: DictStore(content) for key, content in before.items()}
             raise found.error
+        return self._commit(found)
+
+    def _commit(self, found: BatchMessages) -> list[Any]:
         for uid, committables in found.committables.items():
             self._committers[uid].commit(self._batch_id, committables)
         for subtask, report in found.reports:
