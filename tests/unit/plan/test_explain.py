@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from golden.compare import assert_golden
-
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -27,9 +27,11 @@ from headrace.errors import (
     PlanError,
     UnserializableFunctionError,
 )
-from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.partition import Forward, KeyGroups, Rebalance
+
+if TYPE_CHECKING:
+    from headrace.plan.physical import PhysicalPlan
 
 ROW = Types.ROW_NAMED(["user", "n"], [Types.STRING(), Types.INT()])
 
@@ -275,7 +277,7 @@ def test_expressions_right_behind_a_source_are_native() -> None:
     assert [step.name for step in source.native_steps] == ["f", "s"]
     assert [o.name for o in source.stage.operators] == ["Map", "Print"]
     assert source.stage.source_type == source.native_steps[-1].output_type
-    assert [(e.origin, e.target) for e in physical.edges][0] == ("step-1", "step-4")
+    assert (physical.edges[0].origin, physical.edges[0].target) == ("step-1", "step-4")
 
 
 @pytest.mark.parametrize(

@@ -433,9 +433,11 @@ def test_a_key_of_none_is_refused(parallelism: int) -> None:
 
 def test_a_record_of_another_type_than_declared_is_refused_at_the_exchange() -> None:
     stream = _source(_env()).map(lambda x: str(x), output_type=Types.LONG()).name("text")
-    with LocalRunner(stream.rebalance().map(lambda x: x)) as job:
-        with pytest.raises(TypeMismatchError, match="step 'text' put out '1' of type str"):
-            job.run_batch([1])
+    with (
+        LocalRunner(stream.rebalance().map(lambda x: x)) as job,
+        pytest.raises(TypeMismatchError, match="step 'text' put out '1' of type str"),
+    ):
+        job.run_batch([1])
 
 
 def test_an_empty_end_of_input_only_moves_the_clock() -> None:
