@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from headrace.runtime.metrics import OperatorMetrics
     from headrace.runtime.operators.base import OperatorRuntime
-    from headrace.runtime.state.states import StateProvider
+    from headrace.runtime.state.provider import StateProvider
 
 
 class StateStore(KeyedStateStore):

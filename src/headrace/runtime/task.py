@@ -8,7 +8,6 @@ Next: runtime/chain.py (how operators are joined), runtime/operators/ (what they
 from __future__ import annotations
 
 import pickle
-import time
 import traceback
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from headrace.runtime.buffers import (
     records_in,
 )
 from headrace.runtime.chain import ChainedOutput, Channel, ExchangeOutput, InputGate
+from headrace.runtime.clock import wall_clock
 from headrace.runtime.codec import codec_for
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from headrace.runtime.state.backend import PageStore
 
 _VERSION, _CLOCKS = b"task/version", b"task/clocks"
-
-
-def wall_clock() -> int:
-    """Processing time in epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class Task:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.datastream.output_tag import OutputTag
-    from headrace.runtime.state.states import StateProvider
+    from headrace.runtime.state.provider import StateProvider
 
 __all__ = ["Harness", "KeyedHarness", "TwoInputHarness"]
 

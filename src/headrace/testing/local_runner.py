@@ -28,10 +28,11 @@ from headrace.control.job import read_messages
 from headrace.control.metrics import JobMetrics
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.plan.planner import PlanOptions, plan
+from headrace.runtime.clock import wall_clock
 from headrace.runtime.records import Records
 from headrace.runtime.sinks.collect import CollectSink
 from headrace.runtime.state.backend import DictStore
-from headrace.runtime.task import StopTask, Task, wall_clock
+from headrace.runtime.task import StopTask, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

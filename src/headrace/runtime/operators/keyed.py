@@ -10,7 +10,7 @@ from headrace.errors import HeadraceError
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
 from headrace.runtime.records import MAX_TIMESTAMP, Records
-from headrace.runtime.state.states import StateProvider
+from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.timers import TimerQueue
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class KeyedOperator(FunctionOperator):
     scope: Scope
 
     def open(self, runtime: OperatorRuntime) -> None:
-        self.states = StateProvider(runtime.store, runtime.uid)
+        self.states = StateProvider(runtime.store, runtime.uid, runtime.clock)
         self.scope = self.states.scope
         super().open(runtime)
 

@@ -19,7 +19,7 @@ from headrace.runtime.operators.functions import callable_of, open_function
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.runtime.state.states import StateProvider
+from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
 from headrace.runtime.windows.merging_set import MergingSet
 
@@ -39,9 +39,13 @@ class WindowOperator(TimedOperator):
 
     def open(self, runtime: OperatorRuntime) -> None:
         described = self.description
-        self.trigger_states = StateProvider(runtime.store, f"{runtime.uid}/trigger")
-        self.window_states = StateProvider(runtime.store, f"{runtime.uid}/window-state")
-        self.global_states = StateProvider(runtime.store, f"{runtime.uid}/global-state")
+        self.trigger_states = StateProvider(runtime.store, f"{runtime.uid}/trigger", runtime.clock)
+        self.window_states = StateProvider(
+            runtime.store, f"{runtime.uid}/window-state", runtime.clock
+        )
+        self.global_states = StateProvider(
+            runtime.store, f"{runtime.uid}/global-state", runtime.clock
+        )
         super().open(runtime)
         self.assigner, self.trigger = described.assigner, described.trigger
         self.event_time = self.assigner.is_event_time()

@@ -21,12 +21,14 @@ from headrace.runtime.key_groups import _mix, stable_hash
 from headrace.runtime.pickling import dumps, loads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.runtime.state.backend import PageStore
 
 PAGE_BYTES = 64 * 1024
 _FORMAT = b"\x01"  # first byte of everything stored: the codec's version
 _MAX_DEPTH = 30
-_MISSING = object()
+NO_ENTRY = object()
 
 
 class Page:
@@ -60,6 +62,7 @@ class PagedTable:
         self._next_number = 0
         self._directory_dirty = False
         self._opened = False
+        self._swept = -1
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The entry of a key."""
@@ -75,7 +78,7 @@ class PagedTable:
     def remove(self, key: Any) -> None:
         """Forget a key; unknown keys are no error."""
         page = self.where.get(key) or self.locate(key)
-        if page.entries.pop(key, _MISSING) is not _MISSING:
+        if page.entries.pop(key, NO_ENTRY) is not NO_ENTRY:
             page.dirty = True
             self.where.pop(key, None)
 
@@ -118,6 +121,33 @@ class PagedTable:
     def _reindex(self) -> None:
         """Point every key at its page again: after splits and merges, absent keys point astray."""
         self.where = {key: page for page in self._pages.values() for key in page.entries}
+
+    def sweep(self, purge: Callable[[Any], Any], pages: int) -> None:
+        """Let `purge` look at the entries of the next few pages; what it gives back stays.
+
+        Goes round all pages of the table over time. Entries that were not there when a page was
+        stored are looked at, too; `purge` returns NO_ENTRY for what should go.
+        """
+        if not self._opened:
+            self._open()
+        numbers = sorted(self._depths)
+        for _ in range(min(pages, len(numbers))):
+            self._swept = (self._swept + 1) % len(numbers)
+            number = numbers[self._swept]
+            page = self._pages.get(number) or self._load(number)
+            self._purge_page(page, purge)
+
+    def _purge_page(self, page: Page, purge: Callable[[Any], Any]) -> None:
+        for key, entry in list(page.entries.items()):
+            left = purge(entry)
+            if left is entry:
+                continue
+            page.dirty = True
+            if left is NO_ENTRY:
+                del page.entries[key]
+                self.where.pop(key, None)
+            else:
+                page.entries[key] = left
 
     def drop(self) -> None:
         """Remove the whole table from the store."""

@@ -16,18 +16,12 @@ from headrace.datastream.state import (
     ValueState,
 )
 from headrace.errors import StateError
-from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.state.pages import NO_ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headrace.runtime.state.backend import PageStore
-    from headrace.runtime.state.pages import Page
-
-NO_ENTRY = object()
-# After a batch, a table that holds more entries than this in memory lets go of them: the worker's
-# memory must follow the batch, not the number of keys.
-KEPT_ENTRIES = 500_000
+    from headrace.runtime.state.pages import Page, PagedTable
 
 
 class Scope:
@@ -253,88 +247,3 @@ class PagedAggregatingState(_State, AggregatingState[Any, Any]):
         merged = other if old is NO_ENTRY else self._aggregate.merge(old, other)
         page.entries[self._scope.entry] = merged
         page.dirty = True
-
-
-class StateProvider:
-    """Makes and finds the states of one operator in one subtask."""
-
-    def __init__(self, store: PageStore, uid: str) -> None:
-        self.scope = Scope()
-        self._store = store
-        self._uid = uid
-        self._tables: dict[str, PagedTable] = {}
-        self._kinds: dict[str, tuple[str, str]] = {}
-
-    def table(self, name: str) -> PagedTable:
-        """The table behind a name of this operator."""
-        table = self._tables.get(name)
-        if table is None:
-            table = self._tables[name] = PagedTable(self._store, f"{self._uid}/{name}")
-        return table
-
-    def tables(self) -> list[PagedTable]:
-        """All tables touched so far."""
-        return list(self._tables.values())
-
-    def _user_table(self, descriptor: Any, kind: str) -> PagedTable:
-        name = descriptor.name
-        declared = (kind, str(getattr(descriptor, "type_info", None)))
-        known = self._kinds.setdefault(name, declared)
-        if known != declared:
-            raise StateError(
-                f"state {name!r} is declared twice with different types: {' of '.join(known)} and "
-                f"{' of '.join(declared)}",
-                fix="give the two states different names",
-            )
-        return self.table(f"user/{name}")
-
-    def of(self, descriptor: Any) -> Any:
-        """The state of any descriptor."""
-        return getattr(self, _KIND_OF[type(descriptor).__name__])(descriptor)
-
-    def value(self, descriptor: Any) -> PagedValueState:
-        """The value state of a descriptor."""
-        return PagedValueState(self.scope, self._user_table(descriptor, "value"))
-
-    def list(self, descriptor: Any) -> PagedListState:
-        """The list state of a descriptor."""
-        return PagedListState(self.scope, self._user_table(descriptor, "list"))
-
-    def map(self, descriptor: Any) -> PagedMapState:
-        """The map state of a descriptor."""
-        return PagedMapState(self.scope, self._user_table(descriptor, "map"))
-
-    def reducing(self, descriptor: Any) -> PagedReducingState:
-        """The reducing state of a descriptor."""
-        reduce = descriptor.get_reduce_function()
-        return PagedReducingState(
-            self.scope,
-            self._user_table(descriptor, "reducing"),
-            getattr(reduce, "reduce", None) or reduce,
-        )
-
-    def aggregating(self, descriptor: Any) -> PagedAggregatingState:
-        """The aggregating state of a descriptor."""
-        table = self._user_table(descriptor, "aggregating")
-        return PagedAggregatingState(self.scope, table, descriptor.get_agg_function())
-
-    def forget(self) -> None:
-        """Drop what was read from the store."""
-        for table in self._tables.values():
-            table.forget()
-
-    def flush(self) -> None:
-        """Write all that changed; let go of tables that have grown large."""
-        for table in self._tables.values():
-            table.flush()
-            if table.loaded_entries > KEPT_ENTRIES:
-                table.forget()
-
-
-_KIND_OF = {
-    "ValueStateDescriptor": "value",
-    "ListStateDescriptor": "list",
-    "MapStateDescriptor": "map",
-    "ReducingStateDescriptor": "reducing",
-    "AggregatingStateDescriptor": "aggregating",
-}

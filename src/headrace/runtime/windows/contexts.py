@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.datastream.window import Trigger, WindowAssigner
 from headrace.errors import StateError
 from headrace.runtime.runtime_context import StateStore
-from headrace.runtime.state.states import NO_ENTRY, PagedReducingState, PagedValueState
+from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.state.states import PagedReducingState, PagedValueState
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.window import WindowOperator

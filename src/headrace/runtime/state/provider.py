@@ -1,0 +1,144 @@
+"""Makes the states of an operator from their descriptors, and writes them at the end of a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from headrace.errors import StateError
+from headrace.runtime.clock import wall_clock
+from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.state.states import (
+    PagedAggregatingState,
+    PagedListState,
+    PagedMapState,
+    PagedReducingState,
+    PagedValueState,
+    Scope,
+)
+from headrace.runtime.state.ttl import (
+    Expiry,
+    TtlAggregatingState,
+    TtlListState,
+    TtlMapState,
+    TtlReducingState,
+    TtlValueState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.runtime.state.backend import PageStore
+
+# After a batch, a table that holds more entries than this in memory lets go of them: the worker's
+# memory must follow the batch, not the number of keys.
+KEPT_ENTRIES = 500_000
+
+S = TypeVar("S")
+
+
+class StateProvider:
+    """Makes and finds the states of one operator in one subtask."""
+
+    def __init__(self, store: PageStore, uid: str, clock: Callable[[], int] = wall_clock) -> None:
+        self.scope = Scope()
+        self._clock = clock
+        self._expiring: dict[str, Any] = {}
+        self._store = store
+        self._uid = uid
+        self._tables: dict[str, PagedTable] = {}
+        self._kinds: dict[str, tuple[str, str]] = {}
+
+    def table(self, name: str) -> PagedTable:
+        """The table behind a name of this operator."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = PagedTable(self._store, f"{self._uid}/{name}")
+        return table
+
+    def tables(self) -> list[PagedTable]:
+        """All tables touched so far."""
+        return list(self._tables.values())
+
+    def _user_table(self, descriptor: Any, kind: str) -> PagedTable:
+        name = descriptor.name
+        declared = (kind, str(getattr(descriptor, "type_info", None)))
+        known = self._kinds.setdefault(name, declared)
+        if known != declared:
+            raise StateError(
+                f"state {name!r} is declared twice with different types: {' of '.join(known)} and "
+                f"{' of '.join(declared)}",
+                fix="give the two states different names",
+            )
+        return self.table(f"user/{name}")
+
+    def of(self, descriptor: Any) -> Any:
+        """The state of any descriptor."""
+        return getattr(self, _KIND_OF[type(descriptor).__name__])(descriptor)
+
+    def value(self, descriptor: Any) -> PagedValueState:
+        """The value state of a descriptor."""
+        table = self._user_table(descriptor, "value")
+        if descriptor.ttl_config is not None:
+            return self._with_ttl(descriptor, TtlValueState, table)
+        return PagedValueState(self.scope, table)
+
+    def list(self, descriptor: Any) -> PagedListState:
+        """The list state of a descriptor."""
+        table = self._user_table(descriptor, "list")
+        if descriptor.ttl_config is not None:
+            return self._with_ttl(descriptor, TtlListState, table)
+        return PagedListState(self.scope, table)
+
+    def map(self, descriptor: Any) -> PagedMapState:
+        """The map state of a descriptor."""
+        table = self._user_table(descriptor, "map")
+        if descriptor.ttl_config is not None:
+            return self._with_ttl(descriptor, TtlMapState, table)
+        return PagedMapState(self.scope, table)
+
+    def reducing(self, descriptor: Any) -> PagedReducingState:
+        """The reducing state of a descriptor."""
+        function = descriptor.get_reduce_function()
+        reduce = getattr(function, "reduce", None) or function
+        table = self._user_table(descriptor, "reducing")
+        if descriptor.ttl_config is not None:
+            return self._with_ttl(descriptor, TtlReducingState, table, reduce)
+        return PagedReducingState(self.scope, table, reduce)
+
+    def aggregating(self, descriptor: Any) -> PagedAggregatingState:
+        """The aggregating state of a descriptor."""
+        table = self._user_table(descriptor, "aggregating")
+        aggregate = descriptor.get_agg_function()
+        if descriptor.ttl_config is not None:
+            return self._with_ttl(descriptor, TtlAggregatingState, table, aggregate)
+        return PagedAggregatingState(self.scope, table, aggregate)
+
+    def _with_ttl(self, descriptor: Any, kind: type[S], table: PagedTable, *function: Any) -> S:
+        expiry = Expiry.of(descriptor.ttl_config, self._clock)
+        state = kind(self.scope, table, *function, expiry)  # type: ignore[call-arg]
+        if descriptor.ttl_config.get_cleanup_strategies().is_cleanup_in_background():
+            self._expiring[descriptor.name] = state
+        return state
+
+    def forget(self) -> None:
+        """Drop what was read from the store."""
+        for table in self._tables.values():
+            table.forget()
+
+    def flush(self) -> None:
+        """Write all that changed; let go of tables that have grown large."""
+        for state in self._expiring.values():
+            state.sweep()
+        for table in self._tables.values():
+            table.flush()
+            if table.loaded_entries > KEPT_ENTRIES:
+                table.forget()
+
+
+_KIND_OF = {
+    "ValueStateDescriptor": "value",
+    "ListStateDescriptor": "list",
+    "MapStateDescriptor": "map",
+    "ReducingStateDescriptor": "reducing",
+    "AggregatingStateDescriptor": "aggregating",
+}
