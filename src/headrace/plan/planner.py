@@ -220,6 +220,9 @@ class _Planner:
             parallelism=self.parallelism(step),
             max_parallelism=self.max_parallelism(step),
             keyings=keyings,
+            upstream=step.inputs[0].origin.name,
+            upstream_where=str(step.inputs[0].origin.call_site),
+            lenient=any(e.origin.inferred and e.tag is None for e in step.inputs),
         )
 
     def _new_stage(self, level: int, slots: int, *, uses_time: bool) -> StagePlan:

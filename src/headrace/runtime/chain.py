@@ -97,7 +97,7 @@ class ExchangeOutput:
             return data_frame(records, self._edge.id, self._codec)
         except DoesNotFit as misfit:
             # Types that were only guessed bind nobody, and Arrow has no place for a row's kind.
-            if self._edge.lenient or _is_change(misfit.value):
+            if self._edge.lenient or is_change(misfit.value):
                 return data_frame(records, self._edge.id, self._codec, pickled=True)
             raise self._mismatch(misfit) from None
         except TypeMismatchError as error:
@@ -129,7 +129,8 @@ def type_mismatch(misfit: DoesNotFit, name: str, where: str | None) -> TypeMisma
     )
 
 
-def _is_change(value: Any) -> bool:
+def is_change(value: Any) -> bool:
+    """Whether a record is an update or deletion of a changelog, for which Arrow has no place."""
     return isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT
 
 

@@ -27,6 +27,11 @@ class OperatorPlan:
     parallelism: int
     max_parallelism: int
     keyings: tuple[Keying | None, ...] = ()
+    # the step whose records this one gets, for errors that are that step's
+    upstream: str = ""
+    upstream_where: str = ""
+    # whether the type of those records is only a guess
+    lenient: bool = False
 
 
 @dataclass(slots=True)

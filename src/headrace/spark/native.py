@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from headrace.datastream.expressions import Expression
+from headrace.runtime.operators.sink import SinkOperator
+from headrace.spark.types import spark_schema_of, type_info_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,12 +44,16 @@ def spark_column(expression: Any) -> Column:
 
 
 def resolve_types(graph: StreamGraph, spark: SparkSession) -> None:
-    """Find the types of native projections by asking Spark's analyser."""
-    from headrace.spark.types import spark_schema_of, type_info_of
-
+    """Find the types of native projections by asking Spark's analyser, and pass them on."""
+    found: dict[int, TypeInformation] = {}
     for step in graph.steps:
-        if step.native is None or step.native.kind != "select":
-            continue
-        before: TypeInformation = step.inputs[0].origin.output_type
-        empty = spark.createDataFrame([], spark_schema_of(before))
-        step.output_type = type_info_of(apply_native(empty, step).schema)
+        if step.native is not None and step.native.kind == "select":
+            before = step.inputs[0].origin.output_type
+            empty = spark.createDataFrame([], spark_schema_of(before))
+            guess = step.output_type
+            step.output_type = type_info_of(apply_native(empty, step).schema)
+            found[id(guess)] = step.output_type
+        elif id(step.output_type) in found:  # a step that passes its input's type on
+            step.output_type = found[id(step.output_type)]
+        if isinstance(step.operator, SinkOperator):
+            step.operator.type_info = step.output_type

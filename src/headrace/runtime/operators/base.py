@@ -82,6 +82,10 @@ class OperatorRuntime:
     channel: Channel
     # in front of the first exchange: nothing is remembered from batch to batch
     at_source: bool = False
+    # the step whose records come in, and whether their type is only a guess
+    upstream: str = ""
+    upstream_where: str = ""
+    lenient: bool = False
     keyings: tuple[Keying | None, ...] = ()
     attempt: str = ""
     batch_id: int = 0

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.connectors.sink import WriterContext
 from headrace.errors import HeadraceError
+from headrace.runtime.chain import is_change, type_mismatch
+from headrace.runtime.codec import DoesNotFit, codec_for
 from headrace.runtime.operators.base import Operator, OperatorRuntime
+from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.connectors.sink import Sink, SinkWriter
-    from headrace.runtime.records import Records
 
 
 class SinkOperator(Operator):
@@ -26,6 +28,8 @@ class SinkOperator(Operator):
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)
         self.writer: SinkWriter | None = None
+        codec = None if self.type_info is None else codec_for(self.type_info)
+        self.codec = None if codec is None or codec.schema is None else codec
 
     def begin_batch(self) -> None:
         if self.writer is not None:
@@ -36,13 +40,35 @@ class SinkOperator(Operator):
         try:
             if self.writer is None:
                 self.writer = self.sink.create_writer(self._context())
-            batch = records.batch
-            if batch is None or not self.writer.write_arrow(batch, records.timestamps):
-                self.writer.write(records.values, records.timestamps)
+            self._write(self.writer, self._as_declared(records))
         except HeadraceError as error:
             raise self.failed(error) from error
         except Exception as error:
             raise self.failed(error, None) from error
+
+    def _as_declared(self, records: Records) -> Records:
+        """The records in the form of their declared type: here they leave the program.
+
+        Within a chain records pass as the functions made them; a tuple returned where a row is
+        declared becomes a row at the sink, as it does in PyFlink.
+        """
+        if self.codec is None:
+            return records
+        try:
+            return Records(
+                timestamps=records.timestamps, batch=records.encoded(self.codec), codec=self.codec
+            )
+        except DoesNotFit as misfit:
+            if self.runtime.lenient or is_change(misfit.value):
+                return records
+            raise type_mismatch(
+                misfit, self.runtime.upstream, self.runtime.upstream_where
+            ) from None
+
+    def _write(self, writer: SinkWriter, records: Records) -> None:
+        batch = records.batch
+        if batch is None or not writer.write_arrow(batch, records.timestamps):
+            writer.write(records.values, records.timestamps)
 
     def _context(self) -> WriterContext:
         runtime = self.runtime
