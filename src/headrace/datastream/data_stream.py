@@ -436,6 +436,7 @@ class DataStream:
                 found.append(record)
                 if len(found) >= limit:
                     break
+        records.wait()
         return found
 
     def preview(self, n: int = 20, timeout: Any = "10s") -> Any:

@@ -20,6 +20,7 @@ from headrace.graph.checks import check_graph
 from headrace.plan.lowering import choose_lowering, native_job
 from headrace.plan.physical import PhysicalPlan, SourcePlan
 from headrace.runtime.key_groups import default_max_parallelism
+from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.partition import Forward, Rebalance
 from headrace.runtime.stage import EdgePlan, OperatorPlan, StagePlan
 
@@ -192,6 +193,7 @@ class _Planner:
                     max_parallelism=self.max_parallelism(step),
                     channels=self._channels(origin, chained=chained),
                     lenient=edge.origin.inferred and edge.tag is None,
+                    idle_after_ms=self._idle_after(edge.origin),
                 )
             )
 
@@ -199,6 +201,15 @@ class _Planner:
         if chained:
             return 1
         return self.parallelism(origin) if self.levels[origin.id] else 0
+
+    def _idle_after(self, origin: Step) -> int | None:
+        """The idle timeout of the strategy whose watermarks an edge carries."""
+        step = origin
+        while not isinstance(step.operator, TimestampsOperator):
+            if self.levels[step.id] or not step.inputs:
+                return None
+            step = step.inputs[0].origin
+        return step.operator.strategy.idle_timeout_ms
 
     def _partitioning(self, edge: Edge, step: Step) -> Partitioning:
         same_width = self.parallelism(edge.origin) == self.parallelism(step)

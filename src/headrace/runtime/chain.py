@@ -50,9 +50,16 @@ class InputGate:
         if self.valve is None:  # in front of the first exchange there is nothing to combine
             self.operator.pass_watermark(timestamp)
             return
-        risen = self.valve.update(edge, channel, timestamp)
-        if risen is not None:
-            self.operator.watermark(risen, self.number)
+        self._rise(self.valve.update(edge, channel, timestamp, self.operator.runtime.clock()))
+
+    def check_idle(self, now: int) -> None:
+        """Do not wait for channels that have been silent for too long."""
+        if self.valve is not None:
+            self._rise(self.valve.check_idle(now))
+
+    def _rise(self, watermark: int | None) -> None:
+        if watermark is not None:
+            self.operator.watermark(watermark, self.number)
 
 
 class ChainedOutput:

@@ -52,6 +52,8 @@ class EdgePlan:
     parallelism: int
     max_parallelism: int
     channels: int
+    # the idle timeout of the watermark strategy in front of it
+    idle_after_ms: int | None = None
     # a record that does not fit the type is pickled instead of refused: the type is a guess
     lenient: bool = False
 

@@ -116,6 +116,9 @@ class Task:
         # Several tasks send records of one split: its clock moves when all of them are in.
         for edge, channel, timestamp in deferred:
             self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
+        now = self.clock()
+        for gate in self.gates.values():
+            gate.check_idle(now)
         self._end_of_part()
         self._advance_processing_time()
 
@@ -165,21 +168,24 @@ class Task:
             operator.advance_processing_time(now)
 
     def _end(self) -> None:
-        wake_at: int | None = None
         report = {}
         for uid, operator in self.operators.items():
             operator.flush()
             for message in operator.messages():
                 self._post(message)
-            wanted = operator.next_processing_timer()
-            if wanted is not None:
-                wake_at = wanted if wake_at is None else min(wake_at, wanted)
             metrics = operator.runtime.metrics
             metrics.watermark = operator.current_watermark
             report[uid] = metrics.report()
         if self.stage.level:
             self._save_clocks()
-        self._post(("report", self.stage.level, self.subtask, report, wake_at))
+        self._post(("report", self.stage.level, self.subtask, report, self._wake_at()))
+
+    def _wake_at(self) -> int | None:
+        """When this task has something to do even if no record comes."""
+        now = self.clock()
+        wishes = [operator.next_processing_timer() for operator in self.operators.values()]
+        wishes += [gate.valve.next_idle(now) for gate in self.gates.values() if gate.valve]
+        return min((wish for wish in wishes if wish is not None), default=None)
 
     def _post(self, message: Any) -> None:
         self.outbox.add(self.subtask % self.stage.slots, message_frame(MESSAGE, TO_DRIVER, message))
@@ -226,8 +232,10 @@ class Task:
             for number in range(plan.operator.inputs):
                 valve = None
                 if stage.level:
-                    feeding = {e.id: e.channels for e in incoming if e.input == number}
-                    valve = Valve(feeding)
+                    edges = [edge for edge in incoming if edge.input == number]
+                    feeding = {edge.id: edge.channels for edge in edges}
+                    timeouts = {e.id: e.idle_after_ms for e in edges if e.idle_after_ms}
+                    valve = Valve(feeding, timeouts)
                 self.gates[plan.uid, number] = InputGate(plan.operator, number, valve)
         for plan in reversed(stage.operators):  # consumers first: open may already emit
             metrics = OperatorMetrics()

@@ -8,10 +8,14 @@ clock is left out until it catches up (W8); a split of a source that is behind h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SILENT = "?"  # stands for the channels of an edge that has not sent anything yet
 ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input
 
 
@@ -21,9 +25,12 @@ class Valve:
     Args:
         expected: the edges that feed the input, and the number of channels each will have, or 0
             where channels are the splits of a source and show up as they send.
+        idle_after: for edges whose strategy has an idle timeout, that timeout in milliseconds.
     """
 
-    def __init__(self, expected: dict[int, int]) -> None:
+    def __init__(self, expected: dict[int, int], idle_after: dict[int, int] | None = None) -> None:
+        self._idle_after = idle_after or {}
+        self._last_seen: dict[tuple[int, str], int] = {}  # rebuilt: a restart starts the time anew
         self._declared = dict(expected)
         self.expected = dict(expected)
         # survives restart
@@ -31,9 +38,11 @@ class Valve:
         self.idle: set[tuple[int, str]] = set()
         self.current = MIN_TIMESTAMP
 
-    def update(self, edge: int, channel: str, watermark: int) -> int | None:
+    def update(self, edge: int, channel: str, watermark: int, now: int = 0) -> int | None:
         """Take in a watermark; the new minimum if it rose, else None."""
         channels = self.channels[edge]
+        channels.pop(_SILENT, None)
+        self._last_seen[edge, channel] = now
         if channel == ALL_CHANNELS:
             self.expected[edge] = 0
             for known in channels:
@@ -48,6 +57,25 @@ class Valve:
         self.channels[edge].setdefault(channel, MIN_TIMESTAMP)
         self.idle.add((edge, channel))
         return self._advance()
+
+    def check_idle(self, now: int) -> int | None:
+        """Leave out channels that have been silent for longer than their timeout."""
+        before = self.current
+        for edge, channel, deadline in list(self._watched(now)):
+            if now >= deadline:
+                self.set_idle(edge, channel)
+        return self.current if self.current > before else None
+
+    def next_idle(self, now: int) -> int | None:
+        """When a channel would become idle if it stays silent."""
+        return min((deadline for _, _, deadline in self._watched(now)), default=None)
+
+    def _watched(self, now: int) -> Iterator[tuple[int, str, int]]:
+        for edge, timeout in self._idle_after.items():
+            for channel, watermark in (self.channels[edge] or {_SILENT: MIN_TIMESTAMP}).items():
+                if watermark != MAX_TIMESTAMP and (edge, channel) not in self.idle:
+                    seen = self._last_seen.setdefault((edge, channel), now)
+                    yield edge, channel, seen + timeout + 1
 
     def _advance(self) -> int | None:
         minimum = self._minimum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.errors import StreamingQueryException
 
@@ -70,7 +70,7 @@ class SparkQuery:
         try:
             self._query.processAllAvailable()
         except Exception as error:
-            raise self._failure(error) from error
+            self._raise(error)
 
     def wait(self) -> None:
         """Until the query ends."""
@@ -78,7 +78,7 @@ class SparkQuery:
         try:
             self._query.awaitTermination()
         except StreamingQueryException as error:
-            raise self._failure(error) from error
+            self._raise(error)
 
     @property
     def active(self) -> bool:
@@ -105,13 +105,16 @@ class SparkQuery:
             with contextlib.suppress(Exception):  # already failed or stopped
                 self._query.stop()
 
+    def _raise(self, error: BaseException) -> NoReturn:
+        failure = self._failure(error)
+        # What a worker or a sink raised has its own cause; Spark's report would only bury it.
+        raise failure from (failure.__cause__ if failure is self._error else error)
+
     def _failure(self, error: BaseException) -> BaseException:
-        if self._error is not None:
-            return self._error
-        explained = explain_read_failure(error)
-        if explained is not None:
-            return explained
-        return spark_failure(error)
+        found = error if self._error is None else self._error
+        if isinstance(found, HeadraceError):
+            return found
+        return explain_read_failure(found) or spark_failure(found)
 
 
 def _offset(text: Any) -> Any:

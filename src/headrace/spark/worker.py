@@ -21,11 +21,13 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from headrace.runtime.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.codec import codec_for
+from headrace.runtime.outbox import Outbox
 from headrace.runtime.pickling import adopt_main_classes
 from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
-from headrace.runtime.task import StopTask, Task
+from headrace.runtime.task import StopTask, Task, pickle_error
 from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
 
 if TYPE_CHECKING:
@@ -107,6 +109,13 @@ def _until_stopped(code: StageCode, subtask: int, packets: Iterator[Packet]) -> 
         _close(_tasks.pop((code.key, subtask)))
 
 
+def _failure(code: StageCode, error: Exception) -> list[Packet]:
+    """A task that could not be made, because an open() raised or a module is missing here."""
+    outbox = Outbox(len(code.slot_ids))
+    outbox.add(0, message_frame(MESSAGE, TO_DRIVER, ("error", pickle_error(error))))
+    return list(outbox.take_all())
+
+
 def source_function(
     code: StageCode,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -116,7 +125,12 @@ def source_function(
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
         channel = code.source_number * CHANNELS_PER_SOURCE + partition
-        task = _task(code, partition, DictStore())
+        try:
+            task = _task(code, partition, DictStore())
+        except Exception as error:
+            for packet in _failure(code, error):
+                yield _envelope(code.slot_ids[packet.slot], channel, packet)
+            return
         assert task.stage.source_type is not None
         parts = source_parts(batches, codec_for(task.stage.source_type))
         packets = task.run_source(parts, _batch_id(), _attempt())
@@ -234,17 +248,19 @@ class StageProcessor(StatefulProcessor):
         task = _tasks.get((code.key, subtask))
         store = MapStateStore() if task is None else task.store
         store.state = self._pages  # type: ignore[attr-defined]
-        if task is None:
-            task = _task(code, subtask, store)
+        try:
+            task = task or _task(code, subtask, store)
+        except Exception as error:
+            yield from (self._row(packet, subtask) for packet in _failure(code, error))
+            return
         packets = ((row["channel"], row["seq"], bytes(row["packet"])) for row in rows)
         results = task.run_packets(packets, _batch_id(), _attempt())
         for packet in _until_stopped(code, subtask, results):
-            yield Row(
-                slot=code.slot_ids[packet.slot],
-                channel=subtask,
-                seq=packet.seq,
-                packet=packet.content,
-            )
+            yield self._row(packet, subtask)
+
+    def _row(self, packet: Packet, subtask: int) -> Row:
+        slot = self._code.slot_ids[packet.slot]
+        return Row(slot=slot, channel=subtask, seq=packet.seq, packet=packet.content)
 
     def close(self) -> None:
         """Nothing to do: the task lives on for the next batch."""
