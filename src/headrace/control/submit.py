@@ -19,13 +19,13 @@ from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.plan.planner import PlanOptions, plan
-from headrace.spark.build import build_packets, control_dir, is_local, local_path
+from headrace.spark.build import build_packets, control_dir, is_local, local_path, open_step
 from headrace.spark.native import resolve_types
 from headrace.spark.native_job import run_native_batch
 from headrace.spark.query import SparkQuery
 from headrace.spark.results import packets_of
 from headrace.spark.session import base_session, job_session
-from headrace.spark.sources import SourceOptions, open_source
+from headrace.spark.sources import SourceOptions
 
 if TYPE_CHECKING:
     from headrace.datastream.connectors.sink import Committer
@@ -100,10 +100,7 @@ def _query(physical: PhysicalPlan, spark: Any, job: Job, job_dir: str, spec: Job
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
     native = physical.native_job
     if native is not None:
-        assert native.source.source is not None
-        frame = open_source(
-            native.source.source, spark, job_dir, options, source_id=native.source.stable_id
-        )
+        frame = open_step(native.source, spark, job_dir, options)
         return SparkQuery(
             frame,
             checkpoint=f"{job_dir}/query",

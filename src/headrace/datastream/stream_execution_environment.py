@@ -282,7 +282,7 @@ class StreamExecutionEnvironment:
         from headrace.datastream.connectors.collection import CollectionSource
 
         declared = None if type_info is None else as_type(type_info)
-        source = CollectionSource(list(collection), declared)
+        source = CollectionSource(list(collection), declared, where=call_site())
         return self.from_source(source, None, "Collection Source")
 
     def from_dataframe(self, dataframe: Any) -> DataStream:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from headrace.datastream.connectors.collection import CollectionSource
+from headrace.errors import HeadraceError
 from headrace.runtime.pickling import main_classes
 from headrace.spark.collection_reader import open_collection
 from headrace.spark.native import apply_native
@@ -33,6 +34,7 @@ from headrace.spark.worker import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.graph.nodes import Step
     from headrace.plan.physical import PhysicalPlan, SourcePlan
     from headrace.runtime.stage import StagePlan
     from headrace.spark.sources import SourceOptions
@@ -77,10 +79,21 @@ def source_frame(
     if isinstance(source, CollectionSource) and not plan.native_steps and is_local(job_dir):
         folder = local_path(job_dir) / "sources" / plan.step.stable_id
         return open_collection(source, spark, folder, options.max_records_per_batch)
-    frame = open_source(source, spark, job_dir, options, source_id=plan.step.stable_id)
+    frame = open_step(plan.step, spark, job_dir, options)
     for step in plan.native_steps:
         frame = apply_native(frame, step)
     return frame
+
+
+def open_step(step: Step, spark: SparkSession, job_dir: str, options: SourceOptions) -> DataFrame:
+    """The DataFrame of a source step; what cannot be read is told with the user's line."""
+    assert step.source is not None
+    try:
+        return open_source(step.source, spark, job_dir, options, source_id=step.stable_id)
+    except HeadraceError as error:
+        if error.where is None:
+            error.where = str(step.call_site)
+        raise
 
 
 def is_local(job_dir: str) -> bool:
