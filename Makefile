@@ -59,6 +59,7 @@ fmt: setup  ## format and mend what ruff can mend
 
 golden: setup  ## rewrite generated pages and golden files; review the diff
 	$(PY) scripts/parity_page.py
+	$(PY) scripts/options_page.py
 	HEADRACE_GOLDEN=rewrite $(PY) -m pytest tests/unit -q -k golden
 
 # ------------------------------------------------------------------------------------ now and then

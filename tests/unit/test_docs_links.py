@@ -55,6 +55,8 @@ def test_file_names_in_the_text_exist(page: Path) -> None:
     places = (*PLACES, page.parent)
     broken = []
     for path, symbol in FILE_NAME.findall(prose_of(page)):
+        if path == "headrace.toml":  # a user's own file
+            continue
         files = [place / path for place in places if (place / path).exists()]
         if not files:
             broken.append(path)

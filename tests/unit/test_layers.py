@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "headrace": set(),
     "errors": {"headrace"},
     "common": {"headrace", "errors"},
+    "metrics": {"headrace", "common"},
     "vocabulary": BASE,
     "runtime": BASE | {"vocabulary"},
     "graph": BASE | {"vocabulary", "runtime"},

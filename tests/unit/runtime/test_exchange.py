@@ -71,7 +71,6 @@ def test_frames_of_all_kinds_come_back_in_order(
             received.append((frame.edge, None, content_of(frame), None))
         else:
             records = records_in(frame, codec)
-            assert len(records) == frame.count
             received.append((frame.edge, codec, records.values, records.timestamps))
     assert received == sent
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from typing import Any
 
 import pytest
@@ -164,6 +165,30 @@ def test_an_emptied_table_leaves_at_most_its_directory() -> None:
         table.remove(key)
     table.flush()
     assert set(store.content) <= {b"t\0d"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pages_merge_with_sisters_that_are_not_in_memory(seed: int) -> None:
+    store, _ = _filled(120, page_bytes=60)
+    model = {key: key for key in range(120)}
+    order = random.Random(seed).sample(range(120), 120)
+    for number, key in enumerate(order):
+        table = PagedTable(store, "t", page_bytes=60)  # a restart: nothing is loaded
+        table.remove(key)
+        del model[key]
+        if number % 7 == 3:
+            table.put(-key, "again")
+            model[-key] = "again"
+        table.flush()
+    assert dict(PagedTable(store, "t", page_bytes=60).items()) == model
+    table = PagedTable(store, "t", page_bytes=60)
+    for key in list(model):
+        table.remove(key)
+    for key in range(120):
+        table.put(key, "new")
+    table.flush()
+    again = PagedTable(store, "t", page_bytes=60)
+    assert all(again.get(key) == "new" for key in range(120))
 
 
 def test_one_value_larger_than_a_page_is_stored_whole() -> None:

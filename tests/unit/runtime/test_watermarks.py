@@ -23,6 +23,17 @@ def test_a_slow_channel_that_was_idle_is_left_out_until_it_catches_up() -> None:
     assert valve.update(0, "A", 20) == 13
 
 
+def test_a_returned_channel_that_is_behind_does_not_hold_the_others() -> None:
+    valve = Valve({0: 2})
+    valve.update(0, "A", 10)
+    valve.update(0, "B", 5)
+    assert valve.set_idle(0, "B") == 10
+    assert valve.update(0, "B", 6) is None  # active again, but behind the clock
+    assert valve.update(0, "A", 12) == 12
+    assert valve.update(0, "B", 14) is None  # caught up: it counts again
+    assert valve.update(0, "A", 20) == 14
+
+
 def test_when_all_channels_are_idle_the_highest_watermark_counts() -> None:
     valve = Valve({0: 2})  # V1.3
     valve.update(0, "A", 10)

@@ -553,6 +553,18 @@ def test_one_record_can_merge_many_sessions() -> None:
     assert_nothing_left(harness)
 
 
+def test_a_merge_takes_the_timers_of_the_old_windows_back() -> None:
+    gap = EventTimeSessionWindows.with_gap(5)
+    counting = windows(gap, trigger=CountTrigger.of(9))
+    play(counting, 0, 8, 4)
+    assert counting.num_event_time_timers() == 1  # the cleanup of [0,13)
+    lenient = windows(gap, allowed_lateness_ms=100)
+    play(lenient, 0, 8, 4)
+    assert lenient.num_event_time_timers() == 2  # the end of [0,13) and its cleanup
+    for harness in (counting, lenient):
+        assert_nothing_left(harness)
+
+
 def test_results_carry_the_windows_last_timestamp() -> None:
     harness = windows(TUMBLING, trigger=CountTrigger.of(1))
     harness.process_element("a", timestamp=3)

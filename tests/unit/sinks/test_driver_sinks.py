@@ -179,7 +179,7 @@ def test_records_of_a_class_without_a_home_are_collected(context: CommitterConte
     sink = CollectSink(got.extend)
     sink.create_committer(context).commit(0, stage(sink, [Local(5)]))
     assert [record.n for record in got] == [5]
-    with pytest.raises(TypeMismatchError, match="cannot be sent to the driver"):
+    with pytest.raises(TypeMismatchError, match="cannot leave this process"):
         stage(sink, [threading.Lock()])
 
 
