@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STATE_STORE = "spark.sql.streaming.stateStore"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # Generous: the machine may be busy with other things.
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 
 @pytest.fixture(scope="session")

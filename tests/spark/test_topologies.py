@@ -218,7 +218,7 @@ def test_records_of_a_key_stay_in_order_over_many_batches(
     ).process(Again()).add_sink(found.append)
 
     client = env.execute_async("order")
-    client.get_job_execution_result().result(120)
+    client.get_job_execution_result().result(240)
 
     assert client.get_metrics()["batches"] >= 7
     by_key: dict[str, list[Any]] = defaultdict(list)

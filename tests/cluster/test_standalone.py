@@ -1,0 +1,231 @@
+"""A program on a real cluster: a standalone master and two workers, all on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.dataset as ds
+import pyspark
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.cluster
+
+PATIENCE_S = 180.0
+SPARK_HOME = Path(pyspark.__file__).parent
+PROGRAM = '''
+"""Runs on the cluster whose master is the first argument; writes below the second."""
+
+import os
+import sys
+
+from headrace.common import Configuration, Types, WatermarkStrategy
+from headrace.common.time import Time
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.functions import MapFunction, ProcessWindowFunction
+from headrace.datastream.window import TumblingEventTimeWindows
+from pricing import price_of
+
+SALE = Types.ROW_NAMED(["shop", "at", "price"], [Types.STRING(), Types.LONG(), Types.LONG()])
+TOTAL = Types.ROW_NAMED(
+    ["shop", "start", "total", "pid"],
+    [Types.STRING(), Types.LONG(), Types.LONG(), Types.LONG()],
+)
+
+
+class Total(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        total = sum(sale.price for sale in elements)
+        executor = os.getppid()  # the daemon of Python workers: one an executor
+        yield (key, context.window().start, total, executor)
+
+
+def main(master, out):
+    configuration = Configuration()
+    settings = {
+        "spark.master": master,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.cores.max": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+        "execution.checkpointing.dir": f"{out}/checkpoint",
+        "source.max-records-per-batch": "500",
+    }
+    for key, value in settings.items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness("1 s").with_timestamp_assigner(
+        lambda sale, _: sale.at
+    )
+    sales = [(f"shop {n % 7}", n * 100, price_of(n)) for n in range(1000)]
+    stream = env.from_collection(sales, SALE).map(lambda sale: sale, SALE)
+    keyed = stream.assign_timestamps_and_watermarks(strategy).key_by(lambda sale: sale.shop)
+    windows = keyed.window(TumblingEventTimeWindows.of(Time.seconds(50)))
+    windows.process(Total(), TOTAL).sink_to(FileSink.parquet(f"{out}/totals")).uid("totals")
+    (
+        stream.map(lambda sale: (sale.shop, price_of(sale.price)), output_type=Types.TUPLE(
+            [Types.STRING(), Types.LONG()]
+        ))
+        .key_by(lambda pair: pair[0])
+        .reduce(lambda a, b: (a[0], a[1] + b[1]))
+        .sink_to(FileSink.json(f"{out}/running"))
+        .uid("running")
+    )
+    env.execute("shops")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+'''
+
+
+def price_of(number: int) -> int:
+    """The same as in the module beside the program."""
+    return number * 3 + 1
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """A master and two workers of one core each; gone when the module is done."""
+    folder = tmp_path_factory.mktemp("cluster")
+    port, ui = free_port(), free_port()
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        address = ["--host", "127.0.0.1"]
+        master = [*address, "--port", str(port), "--webui-port", str(ui)]
+        processes.append(start(folder, "master", "org.apache.spark.deploy.master.Master", master))
+        wait_until(lambda: status(ui) is not None, processes, folder)
+        for name in ("worker1", "worker2"):
+            options = [*address, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+            options += ["--work-dir", str(folder / name), f"spark://127.0.0.1:{port}"]
+            processes.append(start(folder, name, "org.apache.spark.deploy.worker.Worker", options))
+        wait_until(lambda: alive_workers(ui) == 2, processes, folder)
+        yield {"master": f"spark://127.0.0.1:{port}", "ui": ui, "folder": folder}
+    finally:
+        for process in reversed(processes):
+            end(process)
+
+
+def start(folder: Path, name: str, main: str, options: list[str]) -> subprocess.Popen[bytes]:
+    """A Java process of Spark, in a session of its own, so that all of it can be ended."""
+    env = {
+        **os.environ,
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(folder / "local"),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(
+            [str(SPARK_HOME / "bin" / "spark-class"), main, *options],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=env,
+            start_new_session=True,
+        )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it started (executors are children of workers)."""
+    for sign, patience_s in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
+        try:
+            os.killpg(process.pid, sign)
+            process.wait(patience_s)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def status(ui: int) -> dict[str, Any] | None:
+    """What the master's page says as JSON; None while it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{ui}/json/", timeout=5) as answer:
+            content: dict[str, Any] = json.load(answer)
+            return content
+    except (OSError, ValueError):
+        return None
+
+
+def alive_workers(ui: int) -> int:
+    known = status(ui) or {"workers": []}
+    return sum(worker["state"] == "ALIVE" for worker in known["workers"])
+
+
+def wait_until(condition: Any, processes: list[subprocess.Popen[bytes]], folder: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        logs = {log.name: log.read_text()[-2000:] for log in folder.glob("*.log")}
+        assert time.monotonic() < deadline, f"the cluster did not start: {logs}"
+        assert all(process.poll() is None for process in processes), f"a process died: {logs}"
+        time.sleep(0.1)
+
+
+def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
+    cluster: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "shops.py").write_text(PROGRAM)
+    (tmp_path / "pricing.py").write_text("def price_of(number):\n    return number * 3 + 1\n")
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    script = subprocess.run(
+        [sys.executable, "shops.py", cluster["master"], str(tmp_path / "out")],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(scratch), "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert script.returncode == 0, script.stderr[-5000:]
+
+    sales = [(f"shop {n % 7}", n * 100, price_of(n)) for n in range(1000)]
+    expected: dict[tuple[str, int], int] = {}
+    for shop, at, price in sales:
+        window = shop, at - at % 50_000
+        expected[window] = expected.get(window, 0) + price
+    files = [str(file) for file in (tmp_path / "out" / "totals").glob("[!._]*.parquet")]
+    rows = ds.dataset(files).to_table().to_pylist()
+    assert {(row["shop"], row["start"]): row["total"] for row in rows} == expected
+    assert len(rows) == len(expected) == 14
+
+    highest: dict[str, int] = {}
+    lines = 0
+    for file in (tmp_path / "out" / "running").glob("[!._]*.json"):
+        for line in file.open():
+            shop, total = json.loads(line).values()
+            highest[shop] = max(highest.get(shop, 0), total)
+            lines += 1
+    assert lines == 1000
+    assert highest == {
+        f"shop {s}": sum(price_of(price_of(n)) for n in range(s, 1000, 7)) for s in range(7)
+    }
+
+    assert len({row["pid"] for row in rows}) == 2  # both executors fired windows
+    known = status(cluster["ui"])
+    assert known is not None
+    assert [app["name"] for app in known["completedapps"]] == ["headrace"]
