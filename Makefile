@@ -45,7 +45,7 @@ demo: java $(VENV)/.installed  ## a small streaming job on this machine
 	@$(PY) examples/demo.py $(ARGS)
 
 test: java setup check  ## what CI runs: lint, types, unit tests, Spark tests
-	$(PY) -m pytest tests/unit -q $(ARGS)
+	$(PY) -m pytest tests/unit tests/properties -q $(ARGS)
 	$(PY) -m pytest tests/spark $(wildcard tests/oracle) -m "not slow and not cluster" -q $(ARGS)
 
 check: setup  ## lint and type-check, change nothing

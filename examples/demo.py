@@ -1,8 +1,8 @@
 """The main job: visitors per country from a web-access log, over event-time windows, live.
 
-A generated log of page views, up to two seconds out of order, is read as a stream; every ten seconds
-of event time each country's views and errors are counted.  Ends by itself after about a minute, or
-with Ctrl-C.
+A generated log of page views, up to two seconds out of order, is read as a stream; every ten
+seconds of event time each country's views and errors are counted.  Ends by itself after about a
+minute, or with Ctrl-C.
 
     source ── timestamps ── key_by(country) ── 10 s windows ── live table
 """
@@ -121,6 +121,7 @@ class Screen:
     def __init__(self, total: int) -> None:
         self.total = total
         self.started = time.time()
+        self.first_seen = 0.0
         self.latest: dict[str, PerCountry] = {}
         self.windows: defaultdict[int, int] = defaultdict(int)
         self.client: Any = None
@@ -154,10 +155,11 @@ class Screen:
             operators = self.client.get_metrics()["operators"]
             seen = max((o["numRecordsIn"] for o in operators.values()), default=0)
             marks = [o["currentInputWatermark"] for o in operators.values()]
-            watermark = max((mark for mark in marks if 0 < mark < 1 << 62), default=None)
-        elapsed = time.time() - self.started
+            watermark = max((mark for mark in marks if mark > 0), default=None)
         if not seen:
-            return Text(f"starting Spark ... {elapsed:.0f} s")
+            return Text(f"starting Spark ... {time.time() - self.started:.0f} s")
+        self.first_seen = self.first_seen or time.time()
+        elapsed = max(1.0, time.time() - self.first_seen)
         done = min(1.0, seen / self.total)
         bar = "━" * int(done * 30) + "─" * (30 - int(done * 30))
         mark = "none yet" if watermark is None else clock(watermark)
@@ -168,7 +170,9 @@ class Screen:
 
 
 def clock(milliseconds: int) -> str:
-    """Time of day."""
+    """Time of day; the last watermark of all stands for the end of time."""
+    if milliseconds >= 1 << 62:
+        return "end of input"
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%H:%M:%S")
 
 

@@ -192,6 +192,8 @@ class _Planner:
                     parallelism=self.parallelism(step),
                     max_parallelism=self.max_parallelism(step),
                     channels=self._channels(origin, chained=chained),
+                    target_name=step.name,
+                    target_where=str(step.call_site),
                     lenient=edge.origin.inferred and edge.tag is None,
                     idle_after_ms=self._idle_after(edge.origin),
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common.types import Row, RowKind
-from headrace.errors import TypeMismatchError
+from headrace.errors import HeadraceError, TypeMismatchError
 from headrace.runtime.buffers import WATERMARK, data_frame, message_frame
 from headrace.runtime.codec import DoesNotFit, codec_for
 
@@ -95,9 +95,14 @@ class ExchangeOutput:
 
     def accept(self, records: Records) -> None:
         """Route, encode and post records."""
-        for target, part in self._edge.partitioning.route(records):
-            for piece in _pieces(part):
-                self._task.outbox.add(target, self._encode(piece))
+        try:
+            for target, part in self._edge.partitioning.route(records):
+                for piece in _pieces(part):
+                    self._task.outbox.add(target, self._encode(piece))
+        except HeadraceError as error:
+            if error.where is None:  # a key or partition that cannot be used
+                error.where = f"step {self._edge.target_name!r} at {self._edge.target_where}"
+            raise
 
     def _encode(self, records: Records) -> list[bytes]:
         try:
@@ -107,10 +112,6 @@ class ExchangeOutput:
             if self._edge.lenient or is_change(misfit.value):
                 return data_frame(records, self._edge.id, self._codec, pickled=True)
             raise self._mismatch(misfit) from None
-        except TypeMismatchError as error:
-            if error.where is None and self._origin is not None:
-                error.where = self._origin.runtime.where
-            raise
 
     def _mismatch(self, misfit: DoesNotFit) -> TypeMismatchError:
         name = "source" if self._origin is None else self._origin.runtime.name

@@ -134,7 +134,7 @@ class Custom(Partitioning):
     def route(self, records: Records) -> Routed:
         targets = np.empty(len(records), dtype=np.int64)
         for number, value in enumerate(records.values):
-            target = self.partitioner(self.selector(value), self.parallelism)
+            target = self._choose(value)
             if not 0 <= target < self.parallelism:
                 raise InvalidArgumentError(
                     f"the partitioner returned {target!r} for {value!r:.100}, which is not one of "
@@ -143,6 +143,14 @@ class Custom(Partitioning):
                 )
             targets[number] = target
         return split(records, targets)
+
+    def _choose(self, value: Any) -> int:
+        try:
+            return self.partitioner(self.selector(value), self.parallelism)
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"the partitioner raised {type(error).__name__}: {error} for {value!r:.100}"
+            ) from error
 
 
 class KeyGroups(Partitioning):

@@ -52,6 +52,9 @@ class EdgePlan:
     parallelism: int
     max_parallelism: int
     channels: int
+    # the step that reads it, for errors in keys and partitioners
+    target_name: str = ""
+    target_where: str = ""
     # the idle timeout of the watermark strategy in front of it
     idle_after_ms: int | None = None
     # a record that does not fit the type is pickled instead of refused: the type is a guess

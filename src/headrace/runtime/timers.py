@@ -35,6 +35,8 @@ class TimerQueue:
         stored = self._store.get(self._index_key)
         self._index: set[int] = set() if stored is None else set(pickle.loads(stored))
         self._index_dirty = False
+        # buckets whose timers are not in the heap yet, itself a heap
+        self._waiting = sorted(self._index)
         # rebuilt: tables of touched buckets; timers of buckets that became due
         self._tables: dict[int, PagedTable] = {}
         self._due: list[tuple[int, int, Any, Any]] = []
@@ -52,6 +54,7 @@ class TimerQueue:
         if bucket not in self._index:
             self._index.add(bucket)
             self._index_dirty = True
+            heapq.heappush(self._waiting, bucket)
         if bucket in self._due_buckets:
             self._push(timer)
 
@@ -64,17 +67,13 @@ class TimerQueue:
     def fire_until(self, time: int, fire: Callable[[int, Any, Any], None]) -> int:
         """Fire every timer up to `time` in order, those set meanwhile included; how many fired."""
         fired = 0
-        while True:
-            self._collect(time)
-            if not self._due or self._due[0][0] > time:
-                return fired
-            timestamp, _, key, namespace = heapq.heappop(self._due)
-            table = self._table(timestamp // BUCKET_MS)
-            timer = (timestamp, key, namespace)
+        while (timer := self._next_due(time)) is not None:
+            table = self._table(timer[0] // BUCKET_MS)
             if timer in table:  # else deleted after it became due
                 table.remove(timer)
                 fired += 1
-                fire(timestamp, key, namespace)
+                fire(*timer)
+        return fired
 
     def next_time(self) -> int | None:
         """The earliest timer, or None."""
@@ -101,12 +100,19 @@ class TimerQueue:
             self._store.put(self._index_key, pickle.dumps(sorted(self._index), 5))
             self._index_dirty = False
 
-    def _collect(self, time: int) -> None:
-        last = time // BUCKET_MS
-        for bucket in [b for b in self._index if b <= last and b not in self._due_buckets]:
+    def _next_due(self, time: int) -> tuple[int, Any, Any] | None:
+        """The earliest timer up to `time`; reads a bucket when it is reached."""
+        while self._waiting and self._waiting[0] <= time // BUCKET_MS:
+            if self._due and self._due[0][0] // BUCKET_MS < self._waiting[0]:
+                break
+            bucket = heapq.heappop(self._waiting)
             self._due_buckets.add(bucket)
             for timer, _ in self._table(bucket).items():
                 self._push(timer)
+        if not self._due or self._due[0][0] > time:
+            return None
+        timestamp, _, key, namespace = heapq.heappop(self._due)
+        return timestamp, key, namespace
 
     def _push(self, timer: tuple[int, Any, Any]) -> None:
         self._serial += 1  # keys need not be comparable
