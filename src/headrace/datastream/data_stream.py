@@ -260,7 +260,8 @@ class DataStream:
         fallback = None
         if all(isinstance(expression, Expression) for expression in expressions):
             fallback = MapOperator(_Projection(expressions))
-        names = [getattr(e, "output_name", str(e)) for e in expressions]
+        # A Column makes a new Column of any attribute that it is asked for.
+        names = [e.output_name if isinstance(e, Expression) else str(e) for e in expressions]
         unknown: TypeInformation = Types.ROW_NAMED(names, [Types.PICKLED_BYTE_ARRAY()] * len(names))
         return self._transform("select", "Select", fallback, unknown, native=native)
 

@@ -7,7 +7,7 @@ Next: spark/types.py maps its schema.
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.connectors.base import Boundedness, Source
 from headrace.spark.types import spark_schema_of, type_info_of
@@ -31,6 +31,10 @@ class DataFrameSource(Source):
     def __init__(self, df: DataFrame) -> None:
         self.df = df
         self._type_info = type_info_of(df.schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Spark reads the DataFrame, so it stays on the driver; workers need no copy.
+        return {"df": None, "_type_info": self._type_info}
 
     def produced_type(self) -> RowTypeInfo:
         """A row with one field a column."""

@@ -107,8 +107,10 @@ class SparkQuery:
 
     def _raise(self, error: BaseException) -> NoReturn:
         failure = self._failure(error)
-        # What a worker or a sink raised has its own cause; Spark's report would only bury it.
-        raise failure from (failure.__cause__ if failure is self._error else error)
+        # What a worker or a sink raised has its own cause; Spark's report, and the way through
+        # py4j that the error took, would only bury it.
+        cause = failure.__cause__ if failure is self._error else error
+        raise failure.with_traceback(None) from cause
 
     def _failure(self, error: BaseException) -> BaseException:
         found = error if self._error is None else self._error
