@@ -70,20 +70,6 @@ def side_output_of_rows(api, env, source):
 
 
 @program(inputs="small_ints")
-def side_output_unread(api, env, source):
-    """A tag that nobody reads loses its records silently."""
-    tag = api.OutputTag("unread", api.Types.INT())
-
-    class Split(api.ProcessFunction):
-        def process_element(self, value, ctx):
-            yield tag, value
-            if value > 0:
-                yield value
-
-    return source.stream().process(Split())
-
-
-@program(inputs="small_ints")
 def side_output_processed_further(api, env, source):
     tag = api.OutputTag("negative", api.Types.INT())
 
