@@ -202,6 +202,7 @@ def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
         check=False,
     )
     assert script.returncode == 0, script.stderr[-5000:]
+    assert list(scratch.glob("headrace-*")) == []
 
     sales = [(f"shop {n % 7}", n * 100, price_of(n)) for n in range(1000)]
     expected: dict[tuple[str, int], int] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -52,9 +54,16 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
     physical = plan(graph, plan_options(spec, uuid.uuid4().hex))
     spark = job_session(base, spec.spark_settings, physical.slots)
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
-    job_dir = spec.checkpoint_dir or tempfile.mkdtemp(prefix="headrace-dataframe-")
+    job_dir = spec.checkpoint_dir or _scratch_dir()
     if physical.native_job is not None:
         return source_frame(physical.sources[0], spark, job_dir, options)
     packets = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
     edge = next(edge for edge in physical.edges if edge.target == end.stable_id)
     return records_frame(packets, edge.id, edge.type_info)
+
+
+def _scratch_dir() -> str:
+    """A directory for as long as this process lives: nobody tells us when the query ends."""
+    folder = tempfile.mkdtemp(prefix="headrace-dataframe-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

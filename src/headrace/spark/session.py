@@ -6,6 +6,7 @@ shuffle partitions, the state store and more from the session when a query start
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import shutil
@@ -120,6 +121,7 @@ def ship_package(session: SparkSession) -> None:
 
     folder = Path(headrace.__file__).resolve().parent
     target = Path(tempfile.mkdtemp(prefix="headrace-package-"))
+    atexit.register(shutil.rmtree, target, ignore_errors=True)  # Spark serves it to the end
     archive = shutil.make_archive(str(target / "headrace"), "zip", str(folder.parent), "headrace")
     session.sparkContext.addPyFile(archive)
     log.info("sent headrace to the executors as %s", archive)

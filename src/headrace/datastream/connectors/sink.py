@@ -109,7 +109,10 @@ class SinkWriter(ABC):
 
 
 class Committer(ABC):
-    """Makes staged output visible, on the driver."""
+    """Makes staged output visible, on the driver.
+
+    Its methods are called from different threads, one call after the other.
+    """
 
     @abstractmethod
     def commit(self, batch_id: int, committables: list[Any]) -> None:
@@ -156,7 +159,8 @@ class Sink(ABC):
         ...         self.rows = []
         >>> class InsertRows(Committer):
         ...     def __init__(self, file):
-        ...         self.db = sqlite3.connect(file)
+        ...         # called from several threads, but never by two at once
+        ...         self.db = sqlite3.connect(file, check_same_thread=False)
         ...         self.db.execute("create table if not exists done (batch primary key)")
         ...         self.db.execute("create table if not exists words (word)")
         ...     def commit(self, batch_id, committables):
