@@ -192,7 +192,15 @@ class Row:
         return self._values == [other._values[theirs.index(name)] for name in mine]
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values))
+        fields, values = self._fields, self._values
+        if fields is None:
+            return hash(tuple(values))
+        # rows with the same fields in another order are equal, so they must hash alike
+        order = sorted(range(len(values)), key=fields.__getitem__)
+        return hash(tuple(values[position] for position in order))
+
+    def __copy__(self) -> Row:
+        return _restore_row(list(self._values), self._fields, self._row_kind._value_)
 
     def __repr__(self) -> str:
         if self._fields is None:
