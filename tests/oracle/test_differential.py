@@ -4,7 +4,7 @@ In: programs/, golden/.  Next: README.md says how to add a program.
 
     HEADRACE_ORACLE=smoke    one stored input a program (otherwise all of them)
     HEADRACE_ORACLE=full     also runs PyFlink again on every stored input, and on more fresh ones
-    HEADRACE_ORACLE_BATCH=1  cases per Spark query (8 otherwise)
+    HEADRACE_ORACLE_BATCH=8  cases per Spark query (1 otherwise)
     HEADRACE_ORACLE_SEED=7   the seed of the fresh inputs; it is printed with a failure
 """
 
@@ -29,7 +29,7 @@ SEED = int(os.environ.get("HEADRACE_ORACLE_SEED", random.SystemRandom().randrang
 # How many programs meet PyFlink with new inputs in an ordinary run.
 FRESH = 12 if LEVEL != "full" else len(PROGRAMS)
 
-BATCH = int(os.environ.get("HEADRACE_ORACLE_BATCH", "8"))
+BATCH = int(os.environ.get("HEADRACE_ORACLE_BATCH", "1"))
 
 # Programs headrace cannot run yet: name -> reason. Strict, so that the entry goes when it works.
 GAPS: dict[str, str] = {}
