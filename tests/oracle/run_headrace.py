@@ -16,15 +16,25 @@ from typing import TYPE_CHECKING, Any
 from oracle.engine import Api, build, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Collect = Callable[[Any], list[Any]]
+
     from oracle.catalogue import Case, Program
     from oracle.compare import Outcome
 
 
-def run(program: Program, case: Case) -> Outcome:
-    """The outcome of one case; when the program is declared to work, its error is raised."""
+def run(program: Program, case: Case, collect: Collect | None = None) -> Outcome:
+    """The outcome of one case; when the program is declared to work, its error is raised.
+
+    Args:
+        program: what to run.
+        case: its input.
+        collect: gives a stream's records; by default a Spark query.
+    """
     with tempfile.TemporaryDirectory(prefix="oracle-headrace-") as scratch:
         try:
-            return {"results": _results(program, case, Path(scratch))}
+            return {"results": _results(program, case, Path(scratch), collect or _on_spark)}
         except Exception as error:
             if not program.fails:
                 raise
@@ -35,7 +45,12 @@ def _environment() -> Any:
     return Api("headrace").StreamExecutionEnvironment.get_execution_environment()
 
 
-def _results(program: Program, case: Case, scratch: Path) -> dict[str, Any]:
+def _on_spark(stream: Any) -> list[Any]:
+    with stream.execute_and_collect() as records:
+        return list(records)
+
+
+def _results(program: Program, case: Case, scratch: Path, collect: Collect) -> dict[str, Any]:
     results: dict[str, Any] = {}
     pending: list[str] | None = None
     while pending is None or pending:
@@ -45,8 +60,7 @@ def _results(program: Program, case: Case, scratch: Path) -> dict[str, Any]:
         if pending is None:
             pending = list(streams)
         name = pending.pop(0)
-        with streams[name].execute_and_collect() as records:
-            results[name] = shown(program, list(records))
+        results[name] = shown(program, collect(streams[name]))
     return results
 
 

@@ -349,7 +349,7 @@ class DataStream:
 
     def forward(self) -> DataStream:
         """Stay in the subtask."""
-        return self._repartition(Forward())
+        return self._repartition(Forward(explicit=True))
 
     def rebalance(self) -> DataStream:
         """Deal records out in turn over all subtasks."""

@@ -216,6 +216,14 @@ class _Planner:
     def _partitioning(self, edge: Edge, step: Step) -> Partitioning:
         same_width = self.parallelism(edge.origin) == self.parallelism(step)
         if isinstance(edge.partitioning, Forward) and not same_width:
+            if edge.partitioning.explicit:
+                raise PlanError(
+                    f"forward() keeps records in their subtask, but {edge.origin.name!r} has "
+                    f"{self.parallelism(edge.origin)} and {step.name!r} has "
+                    f"{self.parallelism(step)}",
+                    where=step.call_site,
+                    fix="give both steps the same parallelism, or use rebalance() or rescale()",
+                )
             return Rebalance()
         return edge.partitioning
 

@@ -11,11 +11,11 @@ from headrace.common.types import Row, RowKind
 from headrace.errors import HeadraceError, TypeMismatchError
 from headrace.runtime.buffers import WATERMARK, data_frame, message_frame
 from headrace.runtime.codec import DoesNotFit, codec_for
+from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import Operator
     from headrace.runtime.outbox import Outbox
-    from headrace.runtime.records import Records
     from headrace.runtime.stage import EdgePlan
     from headrace.runtime.watermarks import Valve
 
@@ -66,13 +66,40 @@ class ChainedOutput:
     """Calls the next operator of the same stage."""
 
     def __init__(self, gate: InputGate, edge: int) -> None:
-        self.accept = gate.accept
         self._gate = gate
         self._edge = edge
+
+    def accept(self, records: Records) -> None:
+        """Hand records on as they are."""
+        self._gate.accept(records)
 
     def watermark(self, timestamp: int) -> None:
         """Hand a watermark on; a chained edge is a single channel."""
         self._gate.watermark(self._edge, "chained", timestamp)
+
+
+class ChainedSideOutput(ChainedOutput):
+    """The same for a side output, whose tag says the type that the next operator gets.
+
+    A main output passes records as the function made them, as PyFlink's chains do; what leaves
+    through a tag is converted there, too (a row without field names gets those of its type).
+    """
+
+    def __init__(self, gate: InputGate, edge: EdgePlan, origin: Operator) -> None:
+        super().__init__(gate, edge.id)
+        self._codec = codec_for(edge.type_info)
+        self._origin = origin
+
+    def accept(self, records: Records) -> None:
+        """Hand records on in the form of the tag's type."""
+        if self._codec.schema is not None:
+            try:
+                batch = records.encoded(self._codec)
+            except DoesNotFit as misfit:
+                runtime = self._origin.runtime
+                raise type_mismatch(misfit, runtime.name, runtime.where) from None
+            records = Records(timestamps=records.timestamps, batch=batch, codec=self._codec)
+        super().accept(records)
 
 
 class HasOutbox(Protocol):

@@ -47,10 +47,17 @@ class Partitioning(ABC):
 
 
 class Forward(Partitioning):
-    """Stays in the subtask."""
+    """Stays in the subtask.
+
+    Args:
+        explicit: the user asked for it with forward(), so nothing else may be put in its place.
+    """
 
     name = "FORWARD"
     exchanges = False
+
+    def __init__(self, *, explicit: bool = False) -> None:
+        self.explicit = explicit
 
     def route(self, records: Records) -> Routed:
         return [(self.subtask % self.parallelism, records)]

@@ -22,7 +22,13 @@ from headrace.runtime.buffers import (
     message_frame,
     records_in,
 )
-from headrace.runtime.chain import ChainedOutput, Channel, ExchangeOutput, InputGate
+from headrace.runtime.chain import (
+    ChainedOutput,
+    ChainedSideOutput,
+    Channel,
+    ExchangeOutput,
+    InputGate,
+)
 from headrace.runtime.clock import wall_clock
 from headrace.runtime.codec import codec_for
 from headrace.runtime.metrics import OperatorMetrics
@@ -273,7 +279,11 @@ class Task:
                 continue
             consumers = output.main if edge.tag is None else output.sides.setdefault(edge.tag, [])
             if edge.chained:
-                consumers.append(ChainedOutput(self.gates[edge.target, edge.input], edge.id))
+                gate = self.gates[edge.target, edge.input]
+                if edge.tag is None or operator is None:
+                    consumers.append(ChainedOutput(gate, edge.id))
+                else:
+                    consumers.append(ChainedSideOutput(gate, edge, operator))
             else:
                 edge.partitioning.open(self.subtask, edge.parallelism, edge.max_parallelism)
                 consumers.append(ExchangeOutput(edge, self, self.channel, operator))

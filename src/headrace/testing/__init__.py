@@ -7,6 +7,6 @@ in this process, batch by batch.
 from __future__ import annotations
 
 from headrace.testing.harness import Harness, KeyedHarness, TwoInputHarness
-from headrace.testing.local_runner import LocalRunner
+from headrace.testing.local_runner import LocalRunner, collect_locally
 
-__all__ = ["Harness", "KeyedHarness", "LocalRunner", "TwoInputHarness"]
+__all__ = ["Harness", "KeyedHarness", "LocalRunner", "TwoInputHarness", "collect_locally"]

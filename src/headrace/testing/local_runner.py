@@ -26,9 +26,12 @@ import cloudpickle
 
 from headrace.control.job import read_messages
 from headrace.control.metrics import JobMetrics
+from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
+from headrace.errors import UnsupportedStepError
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.clock import wall_clock
+from headrace.runtime.codec import codec_for
 from headrace.runtime.records import Records
 from headrace.runtime.sinks.collect import CollectSink
 from headrace.runtime.state.backend import DictStore
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.control.job import BatchMessages
+    from headrace.datastream.connectors.base import Source
     from headrace.datastream.data_stream import DataStream
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.outbox import Packet
@@ -184,6 +188,46 @@ class LocalRunner:
         for output in self._outputs:
             output.clear()
         return results[0] if len(results) == 1 else results
+
+
+def collect_locally(stream: DataStream) -> list[Any]:
+    """The records of a bounded stream, computed in this process.
+
+    Works for programs whose sources are collections, sequences or other bounded Python sources.
+
+    Raises:
+        UnsupportedStepError: a source can be read by Spark only.
+    """
+    env = stream._env
+    maximum = env.get_max_parallelism()
+    runner = LocalRunner(
+        stream,
+        parallelism=env.get_parallelism(),
+        max_parallelism=None if maximum < 0 else maximum,
+    )
+    with runner as job:
+        inputs = [_all_records(plan.step.source) for plan in job.plan.sources]
+        return [*job.run_batch(*inputs), *job.end_of_input()]
+
+
+def _all_records(source: Source | None) -> list[Any]:
+    if not isinstance(source, PythonSource) or not source.is_bounded():
+        raise UnsupportedStepError(
+            f"{type(source).__name__} cannot be read without Spark",
+            fix="use a collection in tests that run in one process",
+        )
+    records: list[Any] = []
+    for split in source.splits():
+        start = source.initial_offset(split)
+        end = source.latest_offset(split, start)
+        columns = source.read_columns(split, start, end)
+        if columns is None:
+            records.extend(source.read(split, start, end))
+        else:
+            codec = codec_for(source.produced_type())
+            for batch in columns:
+                records.extend(codec.decode(batch))
+    return records
 
 
 def _deliver(mail: _Mail, channel: int, packets: Iterator[Packet]) -> None:

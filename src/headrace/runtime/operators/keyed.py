@@ -175,7 +175,7 @@ class KeyedMapOperator(KeyedOperator):
                 scope.key = scope.entry = key
                 result = call(value)
                 # a flat_map's generator must run while its key is set
-                results.append(list(result or ()) if self.method == "flat_map" else result)
+                results.append(list(result) if self.method == "flat_map" else result)
         except Exception as error:
             raise self.failed(error, value) from error
         self._emit(records, results)

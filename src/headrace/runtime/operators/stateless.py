@@ -68,10 +68,10 @@ class FlatMapOperator(FunctionOperator):
         try:
             if records.timestamps is None:
                 for value in cursor:
-                    out.extend(call(value), None)
+                    out.extend(iter(call(value)), None)
             else:
                 for value, timestamp in zip(cursor, records.timestamps, strict=True):
-                    out.extend(call(value), timestamp)
+                    out.extend(iter(call(value)), timestamp)
         except Exception as error:
             raise self.failed(error, cursor.current) from error
         out.flush()
