@@ -72,7 +72,7 @@ def open_python_source(
         UnserializableFunctionError: the source cannot be pickled.
     """
     if spark not in _registered:
-        spark.dataSource.register(_HeadraceDataSource)
+        _register(spark)
         _registered.add(spark)
     options = {
         "source": str(_write_pickle(source, scratch_dir)),
@@ -82,6 +82,25 @@ def open_python_source(
     }
     schema = source_schema(source)
     return spark.readStream.format(_FORMAT).schema(schema).options(**options).load()
+
+
+def _register(spark: SparkSession) -> None:
+    """Make the format known to a session.
+
+    Spark looks for an older one of the same name in the *active* session, whichever that is, and
+    refuses if it finds it there: so this session is the active one meanwhile.
+    """
+    assert spark._jvm is not None
+    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        spark.dataSource.register(_HeadraceDataSource)
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def _write_pickle(source: PythonSource, scratch_dir: Path) -> Path:
