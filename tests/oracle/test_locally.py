@@ -13,6 +13,7 @@ from headrace.testing import collect_locally
 from oracle import golden, run_headrace
 from oracle.catalogue import Case, load
 from oracle.compare import Outcome, differences
+from oracle.gaps import CASE_GAPS, GAPS, reason
 
 PROGRAMS = load()
 STORED = [entry for name in PROGRAMS for entry in golden.read(name)]
