@@ -18,7 +18,6 @@ from headrace.errors import (
     DuplicateUidError,
     EmptyProgramError,
     HeadraceError,
-    InternalError,
     KeyTypeError,
     TypeMismatchError,
     UnserializableFunctionError,
@@ -91,11 +90,6 @@ def test_an_open_that_raises_is_named_with_its_line(
     assert 'raise ConnectionError("model server is away")' in str(error)
 
 
-@pytest.mark.xfail(
-    raises=InternalError,
-    reason="gap_ours: Task._guarded numbers the error's packet from 0 again, so the next stage "
-    "takes it for one of the packets that have left already",
-)
 def test_an_error_after_much_output_is_not_lost_behind_an_exchange(
     make_env: Callable[..., StreamExecutionEnvironment],
 ) -> None:

@@ -49,6 +49,11 @@ class Outbox:
                 self._close(slot)
         return self.take_full()
 
+    def drop_unfinished(self) -> None:
+        """Forget what is not yet in a finished packet; numbers go on where they are."""
+        self._pieces = [[] for _ in self._pieces]
+        self._sizes = [0] * len(self._sizes)
+
     def _close(self, slot: int) -> None:
         content = b"".join(self._pieces[slot])
         self._full.append(Packet(slot, self._sequence[slot], content))

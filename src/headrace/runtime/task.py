@@ -96,7 +96,8 @@ class Task:
                 yield from self.outbox.take_full()
             self._end()
         except Exception as error:
-            self.outbox = Outbox(self.stage.slots)
+            # Packets that left already are waited for by number, so counting must go on.
+            self.outbox.drop_unfinished()
             self._post(("error", pickle_error(error)))
             yield from self.outbox.take_all()
             raise StopTask from error
