@@ -18,6 +18,7 @@ from headrace.datastream.connected_streams import (
 )
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.expressions import Expression, is_expression
+from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
@@ -472,7 +473,7 @@ class CachedDataStream(DataStream):
         """Nothing to forget."""
 
 
-class KeyedStream(DataStream):
+class KeyedStream(RollingAggregates, DataStream):
     """A stream partitioned by key."""
 
     def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
@@ -504,26 +505,6 @@ class KeyedStream(DataStream):
     def _rolling(self, kind: str, field: int | str) -> DataStream:
         operator = RollingOperator(kind, field)
         return self._transform(kind, f"{kind}({field!r})", operator, self.get_type())
-
-    def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """The running sum of a field; other fields stay those of the key's first record."""
-        return self._rolling("sum", position_to_sum)
-
-    def min(self, position_to_min: int | str = 0) -> DataStream:
-        """The smallest value of a field so far; other fields stay those of the first record."""
-        return self._rolling("min", position_to_min)
-
-    def max(self, position_to_max: int | str = 0) -> DataStream:
-        """The largest value of a field so far; other fields stay those of the first record."""
-        return self._rolling("max", position_to_max)
-
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """The record with the smallest value so far; the first of equals."""
-        return self._rolling("min_by", position_to_min_by)
-
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """The record with the largest value so far; the first of equals."""
-        return self._rolling("max_by", position_to_max_by)
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A KeyedProcessFunction: state, timers and side outputs per key."""

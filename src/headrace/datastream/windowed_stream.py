@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.time import to_millis
+from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.errors import InvalidArgumentError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.runtime.windows.description import WindowDescription
 
 
-class _Windows:
+class _Windows(RollingAggregates):
     """What windows over keyed and whole streams have in common."""
 
     _name = "Window"
@@ -105,26 +106,6 @@ class _Windows:
 
         described = self._windows.reducing(rolling_reduce(kind, field), None)
         return self._add(described, kind, self.get_input_type(), None)
-
-    def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """The sum of a field over each window."""
-        return self._rolling("sum", position_to_sum)
-
-    def min(self, position_to_min: int | str = 0) -> DataStream:
-        """The smallest value of a field in each window."""
-        return self._rolling("min", position_to_min)
-
-    def max(self, position_to_max: int | str = 0) -> DataStream:
-        """The largest value of a field in each window."""
-        return self._rolling("max", position_to_max)
-
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """The record with the smallest value in each window."""
-        return self._rolling("min_by", position_to_min_by)
-
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """The record with the largest value in each window."""
-        return self._rolling("max_by", position_to_max_by)
 
     def _add(
         self, described: WindowDescription, what: str, result: TypeInformation, declared: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ class PhysicalPlan:
     slots: int
     uses_time: bool
     native_job: NativeJob | None = None
-    chains: list[list[Step]] = field(default_factory=list)
 
     @property
     def bounded(self) -> bool:

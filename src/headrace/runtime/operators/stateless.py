@@ -7,15 +7,12 @@ the cursor finds the record that failed.
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headrace.runtime.operators.base import ListCursor, Operator, OperatorRuntime
+from headrace.runtime.operators.base import ListCursor, OperatorRuntime
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import ProcessOutput, StreamContext
 from headrace.runtime.records import Records
-
-if TYPE_CHECKING:
-    from headrace.runtime.key_selectors import Keying
 
 
 class MapOperator(FunctionOperator):
@@ -94,13 +91,3 @@ class ProcessOperator(FunctionOperator):
         except Exception as error:
             raise self.failed(error, value) from error
         out.flush()
-
-
-class KeyCheckOperator(Operator):
-    """Stands where a keyed stream is used without a function: records pass unchanged."""
-
-    def __init__(self, keying: Keying | None = None) -> None:
-        self.keying = keying
-
-    def process(self, records: Records, input: int) -> None:  # noqa: A002
-        self.output.emit(records)
