@@ -70,12 +70,17 @@ def test_filter_keeps_what_is_true(function: Any) -> None:
         assert harness.timestamped_output == [(0, 0), (2, 2), (4, 4)]
 
 
-@pytest.mark.parametrize("function", [Repeating(), lambda x: [x] * x, lambda x: [x] * x or None])
+@pytest.mark.parametrize("function", [Repeating(), lambda x: [x] * x, lambda x: iter([x] * x)])
 def test_flat_map_gives_any_number_of_results(function: Any) -> None:
     with Harness.for_flat_map(function) as harness:
         for number in (0, 2, 1):
             harness.process_element(number, timestamp=number)
         assert harness.timestamped_output == [(2, 2), (2, 2), (1, 1)]
+
+
+def test_a_flat_map_that_returns_nothing_at_all_is_an_error_as_in_pyflink() -> None:
+    with Harness.for_flat_map(lambda x: None) as harness, pytest.raises(UserFunctionError):
+        harness.process_element(1)
 
 
 class Split(ProcessFunction):
