@@ -31,12 +31,13 @@ from headrace.runtime.chain import (
 )
 from headrace.runtime.clock import wall_clock
 from headrace.runtime.codec import codec_for
+from headrace.runtime.control_packets import wake_up
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.outbox import Outbox, Packet
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.runtime.watermarks import ALL_CHANNELS, Valve
+from headrace.runtime.records import MIN_TIMESTAMP, Records
+from headrace.runtime.watermarks import Valve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -150,24 +151,13 @@ class Task:
             yield
         self._end_of_part()
         if self.stage.uses_time:
-            self.heartbeat()
+            wake_up(self.outbox, self.stage.slots)
 
     def _end_of_part(self) -> None:
         """All records of the batch are in: let watermarks follow them."""
         for operator in self.operators.values():
             if isinstance(operator, TimestampsOperator):
                 operator.end_of_part()
-
-    def heartbeat(self) -> None:
-        """Wake every subtask of the next stage, also those that got no records."""
-        for slot in range(self.stage.slots):
-            self.outbox.add(slot, message_frame(MESSAGE, TO_DRIVER, None))
-
-    def end_of_input(self) -> Iterator[Packet]:
-        """At a source stage: nothing will follow, so event time reaches its end."""
-        self.channel.name = ALL_CHANNELS
-        self.source_output.watermark(MAX_TIMESTAMP)
-        yield from self.outbox.take_all()
 
     def _advance_processing_time(self) -> None:
         now = self.clock()
@@ -251,7 +241,9 @@ class Task:
                 name=plan.name,
                 uid=plan.uid,
                 where=plan.where,
-                subtask=self.subtask,
+                # Spark numbers the tasks of all sources through, and a narrow step is opened in
+                # every slot: the user must see a number below the step's parallelism
+                subtask=self.subtask % plan.parallelism,
                 parallelism=plan.parallelism,
                 max_parallelism=plan.max_parallelism,
                 output=output,

@@ -18,6 +18,7 @@ import cloudpickle
 
 from headrace.datastream.connectors.collection import CollectionSource
 from headrace.errors import HeadraceError
+from headrace.runtime.control_packets import source_edges
 from headrace.runtime.pickling import main_classes
 from headrace.spark.collection_reader import open_collection
 from headrace.spark.native import apply_native
@@ -50,12 +51,17 @@ def build_packets(
         for number, source in enumerate(plan.sources)
     ]
     frames = [
-        source_frame(source, spark, job_dir, options).mapInArrow(source_function(code), ENVELOPE)
+        # as many tasks as the job has subtasks: each keeps the user's functions open
+        source_frame(source, spark, job_dir, options)
+        .coalesce(options.parallelism)
+        .mapInArrow(source_function(code), ENVELOPE)
         for source, code in zip(plan.sources, codes, strict=True)
     ]
     if plan.uses_time:
         control = open_control(spark, job_dir)
-        frames.append(control.mapInArrow(control_function(codes), ENVELOPE))
+        edges = source_edges(source.stage for source in plan.sources)
+        send = control_function(edges, ids, len(plan.sources))
+        frames.append(control.mapInArrow(send, ENVELOPE))
     packets = reduce(lambda left, right: left.unionAll(right), frames)
     for stage in plan.stages:
         code = _code(stage, f"{run_id}/level{stage.level}", ids, 0)

@@ -23,6 +23,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from headrace.runtime.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.codec import codec_for
+from headrace.runtime.control_packets import control_packets
 from headrace.runtime.outbox import Outbox
 from headrace.runtime.pickling import adopt_main_classes
 from headrace.runtime.records import Records
@@ -141,22 +142,16 @@ def source_function(
 
 
 def control_function(
-    codes: list[StageCode],
+    edges: list[tuple[int, int]], ids: tuple[int, ...], number: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that mapInArrow runs for the control source: ticks and the end of input."""
-    number = len(codes)
+    channel = number * CHANNELS_PER_SOURCE
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         commands = [c for batch in batches for c in batch.column("value").to_pylist()]
-        if not commands:
-            return
-        for offset, code in enumerate(codes):
-            channel = (number + offset) * CHANNELS_PER_SOURCE
-            task = Task(pickle.loads(code.stage), 0, DictStore())
-            task.heartbeat()
-            packets = task.end_of_input() if "end" in commands else task.outbox.take_all()
-            for packet in packets:
-                yield _envelope(code.slot_ids[packet.slot], channel, packet)
+        if commands:
+            for packet in control_packets(edges, len(ids), end="end" in commands):
+                yield _envelope(ids[packet.slot], channel, packet)
 
     return run
 

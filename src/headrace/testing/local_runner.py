@@ -32,6 +32,7 @@ from headrace.errors import UnsupportedStepError
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.clock import wall_clock
 from headrace.runtime.codec import codec_for
+from headrace.runtime.control_packets import control_packets, source_edges
 from headrace.runtime.records import Records
 from headrace.runtime.sinks.collect import CollectSink
 from headrace.runtime.state.backend import DictStore
@@ -111,19 +112,16 @@ class LocalRunner:
 
     def end_of_input(self) -> list[Any]:
         """Every source has ended: event time reaches its maximum."""
-        mail: _Mail = {}
-        for number, source in enumerate(self.plan.sources):
-            task = self._new_task(source.stage, 0)
-            task.heartbeat()
-            _deliver(mail, number, task.end_of_input())
-        return self._run_stages(mail)
+        return self._control(end=True)
 
     def tick(self) -> list[Any]:
         """Wake every subtask, so that processing-time timers fire."""
+        return self._control(end=False)
+
+    def _control(self, *, end: bool) -> list[Any]:
         mail: _Mail = {}
-        task = self._new_task(self.plan.sources[0].stage, 0)
-        task.heartbeat()
-        _deliver(mail, 0, task.outbox.take_all())
+        edges = source_edges(source.stage for source in self.plan.sources)
+        _deliver(mail, 0, control_packets(edges, self.plan.slots, end=end))
         return self._run_stages(mail)
 
     def restart(self) -> None:
