@@ -267,7 +267,12 @@ class _Planner:
         return stage
 
     def _source_plan(self, source: Step, slots: int, *, uses_time: bool) -> SourcePlan:
-        native = [s for s in self.graph.steps if self.native_head.get(s.id) is source]
+        # sinks of a native program are native as well, but they are no step of the DataFrame
+        native = [
+            step
+            for step in self.graph.steps
+            if self.native_head.get(step.id) is source and step.native is not None
+        ]
         stage = self._new_stage(0, slots, uses_time=uses_time)
         stage.source = source.stable_id
         stage.source_type = native[-1].output_type if native else source.output_type

@@ -19,6 +19,7 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import MapStateDescriptor
+from headrace.datastream.stream_builder import add_step
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import (
     DuplicateUidError,
@@ -370,3 +371,20 @@ def test_forward_edges_of_one_width_stay_forward() -> None:
     env = _env()
     env.from_collection([1]).key_by(_key).reduce(max).map(str).print()
     assert [type(e.partitioning) for e in _plan(env).edges] == [KeyGroups, Forward, Forward]
+
+
+def test_the_dataframe_at_the_end_of_a_native_program_is_no_step_for_catalyst() -> None:
+    env = _env()
+    rows = env.from_collection([], type_info=Types.ROW_NAMED(["n"], [Types.LONG()]))
+    filtered = rows.filter(col("n") > 1)
+    end = add_step(
+        env,
+        "dataframe",
+        "DataFrame",
+        None,
+        filtered.get_type(),
+        [(filtered._origins, filtered._partitioning)],
+    )
+    physical = plan(env._graph.reachable_from([end]), PlanOptions(2))
+    assert physical.native_job is not None
+    assert [step.kind for step in physical.sources[0].native_steps] == ["filter"]
