@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.time_domain import TimeDomain
 from headrace.errors import StateError
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
-from headrace.runtime.operators.keyed import TimedOperator
+from headrace.runtime.operators.keyed import KeyedProcessOperator
 from headrace.runtime.operators.process import (
     KeyedContext,
     ProcessOutput,
     StreamContext,
-    UnkeyedTimerService,
 )
 from headrace.runtime.state.pages import PagedTable
 
@@ -224,8 +222,8 @@ class BroadcastOperator(FunctionOperator):
         self.broadcasts.flush()
 
 
-class KeyedBroadcastOperator(TimedOperator):
-    """A KeyedBroadcastProcessFunction: keyed state and timers on the stream's side."""
+class KeyedBroadcastOperator(KeyedProcessOperator):
+    """A KeyedBroadcastProcessFunction: a keyed process function with a second, broadcast input."""
 
     inputs = 2
 
@@ -238,47 +236,22 @@ class KeyedBroadcastOperator(TimedOperator):
         super().open(runtime)
         self.context = KeyedReadingContext(self, self.timer_service)
         self.writing_context = WritingContext(self)
-        self.writing_context._timers = UnkeyedTimerService(self)
-        self.calls = _calls(self.function)
-        self.out = ProcessOutput(self.output)
+
+    def _element_functions(self) -> list[Any]:
+        return _calls(self.function)
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
+        if input == 0:
+            super().process(records, input)
+            return
+        self.scope.clear()
+        call, context = self.calls[1], self.writing_context
         value: Any = None
         try:
-            if input == 1:
-                self.scope.clear()
-                context = self.writing_context
-                for value, context.current_timestamp in records.pairs():
-                    self.out.extend(self.calls[1](value, context), context.current_timestamp)
-            else:
-                for key, (value, timestamp) in zip(
-                    self.keys(records), records.pairs(), strict=True
-                ):
-                    self.scope.set(key)
-                    self.context.current_timestamp = timestamp
-                    self.out.extend(self.calls[0](value, self.context), timestamp)
+            for value, context.current_timestamp in records.pairs():
+                self.out.extend(call(value, context), context.current_timestamp)
         except Exception as error:
             raise self.failed(error, value) from error
-        self.out.flush()
-
-    def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        self._fire(timestamp, key, TimeDomain.EVENT_TIME, timestamp)
-
-    def fire_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        self._fire(timestamp, key, TimeDomain.PROCESSING_TIME, None)
-
-    def _fire(self, timestamp: int, key: Any, domain: TimeDomain, stamp: int | None) -> None:
-        on_timer = getattr(self.function, "on_timer", None)
-        if on_timer is None:
-            return
-        self.scope.set(key)
-        self.context.current_timestamp, self.context.domain = stamp, domain
-        try:
-            self.out.extend(on_timer(timestamp, self.context), stamp)
-        except Exception as error:
-            raise self.failed(error) from error
-
-    def after_timers(self) -> None:
         self.out.flush()
 
     def reload(self, watermarks: list[int]) -> None:
