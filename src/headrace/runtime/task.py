@@ -68,6 +68,12 @@ class Task:
         self.channel = Channel(str(subtask))
         self.operators: dict[str, Operator] = {}
         self.gates: dict[tuple[str, int], InputGate] = {}
+        # made once: a frame must not pay for the codec of its edge
+        self.codecs = {
+            edge.id: codec_for(edge.type_info)
+            for edge in stage.edges.values()
+            if not edge.chained and edge.level == stage.level
+        }
         self.source_output = Output(OperatorMetrics())
         # the version of the stored state that this process's caches mirror
         self._version: bytes | None = None
@@ -141,7 +147,7 @@ class Task:
             else:
                 self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
         else:
-            records = records_in(frame, codec_for(edge.type_info))
+            records = records_in(frame, self.codecs[edge.id])
             self.gates[edge.target, edge.input].accept(records)
 
     def _run_source(self, parts: Iterable[tuple[str, Records]]) -> Iterator[None]:
