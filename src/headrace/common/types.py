@@ -59,7 +59,7 @@ class Row:
 
     _fields: list[str] | None
     _row_kind: RowKind
-    _values: list[Any]
+    _values: tuple[Any, ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs:
@@ -67,15 +67,15 @@ class Row:
                 msg = "a Row takes either positional values or named values, not both"
                 raise ValueError(msg)
             self._fields = list(kwargs)
-            self._values = list(kwargs.values())
+            self._values = tuple(kwargs.values())
         else:
             self._fields = None
-            self._values = list(args)
+            self._values = args
         self._row_kind = _INSERT
 
     @staticmethod
-    def of_values(values: list[Any], fields: list[str] | None = None) -> Row:
-        """A row that takes over ``values`` and shares ``fields`` without copying either.
+    def of_values(values: tuple[Any, ...], fields: list[str] | None = None) -> Row:
+        """A row of ``values`` that shares ``fields`` with the other rows of its stream.
 
         The engine's way to build rows: about half the cost of ``Row(*values)``. Callers pass the
         same ``fields`` list for all rows of a stream and never change it.
@@ -109,7 +109,7 @@ class Row:
         """The values in the order of ``names``; all values, as they are, if the row is unnamed."""
         fields = self._fields
         if fields is None or fields == names:
-            return self._values
+            return list(self._values)
         missing = [name for name in names if name not in fields]
         if missing:
             msg = f"the row has no field {missing}; its fields are {fields}"
@@ -145,21 +145,21 @@ class Row:
         if len(args) > len(self._values):
             msg = f"{self!r} names {len(self._values)} fields, but {len(args)} values were given"
             raise ValueError(msg)
-        row = Row.of_values(list(args), self._values)
+        row = Row.of_values(args, list(self._values))
         row._row_kind = self._row_kind
         return row
 
     def __getitem__(self, item: Any) -> Any:
-        try:  # a test of the type first would double the cost of row[0], the usual case
+        if item.__class__ is int:  # the usual case, and the cheapest test there is for it
             return self._values[item]
-        except TypeError:
+        if isinstance(item, str):
             return self._values[self._position(item)]
+        return list(self._values)[item]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, int | slice):
-            self._values[key] = value
-        else:
-            self._values[self._position(key)] = value
+        values = list(self._values)
+        values[key if isinstance(key, int | slice) else self._position(key)] = value
+        self._values = tuple(values)
 
     def __getattr__(self, item: str) -> Any:
         # Called only for names that are not slots or methods. Names with an underscore are
@@ -189,18 +189,18 @@ class Row:
             return self._values == other._values
         if mine is None or theirs is None or sorted(mine) != sorted(theirs):
             return False
-        return self._values == [other._values[theirs.index(name)] for name in mine]
+        return self._values == tuple(other._values[theirs.index(name)] for name in mine)
 
     def __hash__(self) -> int:
         fields, values = self._fields, self._values
         if fields is None:
-            return hash(tuple(values))
+            return hash(values)
         # rows with the same fields in another order are equal, so they must hash alike
         order = sorted(range(len(values)), key=fields.__getitem__)
         return hash(tuple(values[position] for position in order))
 
     def __copy__(self) -> Row:
-        return _restore_row(list(self._values), self._fields, self._row_kind._value_)
+        return _restore_row(self._values, self._fields, self._row_kind._value_)
 
     def __repr__(self) -> str:
         if self._fields is None:
@@ -220,7 +220,7 @@ class Row:
 _new_row = Row.__new__
 
 
-def _restore_row(values: list[Any], fields: list[str] | None = None, kind: int = 0) -> Row:
+def _restore_row(values: tuple[Any, ...], fields: list[str] | None = None, kind: int = 0) -> Row:
     row = Row.of_values(values, fields)
     if kind:
         row._row_kind = RowKind(kind)

@@ -597,7 +597,7 @@ class _Projection:
     def __call__(self, record: Any) -> Any:
         from headrace.common.types import Row
 
-        return Row.of_values([e.evaluate(record) for e in self.expressions], self.names)
+        return Row.of_values(tuple(e.evaluate(record) for e in self.expressions), self.names)
 
 
 class _Pick:

@@ -47,9 +47,6 @@ def with_field(field: int | str) -> Callable[[Any, Any], Any]:
         if isinstance(record, int | float | str):
             return value
         changed = copy.copy(record)
-        if isinstance(record, Row):  # a copied Row shares its values with the old one
-            changed = Row.of_values(list(record), record._fields)
-            changed.set_row_kind(record.get_row_kind())
         changed[field] = value
         return changed
 

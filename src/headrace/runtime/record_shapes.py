@@ -93,16 +93,16 @@ class RowShape:
         if isinstance(record, Row):
             return record
         if isinstance(record, tuple | list):
-            return Row.of_values(list(record))
+            return Row.of_values(tuple(record))
         if not isinstance(record, dict):
             record = getattr(record, "__dict__", None)
             if not record:
                 raise Unfit
-        return Row.of_values([record.get(name) for name in self.names])
+        return Row.of_values(tuple(record.get(name) for name in self.names))
 
     def put_together(self, columns: list[list[Any]], count: int) -> list[Any]:
         """See RecordShape."""
-        values = map(list, zip(*columns, strict=True)) if columns else ([] for _ in range(count))
+        values = zip(*columns, strict=True) if columns else repeat((), count)
         return list(map(Row.of_values, values, repeat(self.names)))
 
     def fault(self, record: Any, path: str) -> Fault | None:
@@ -145,7 +145,8 @@ class ClassShape:
         self.by_position = info.flavour == "namedtuple"
         self.expected = f"{self.cls.__name__} with fields {self.names}"
         self._getters = [_getter(info.flavour, i, name) for i, name in enumerate(self.names)]
-        self._build = _builder(info.flavour, self.cls, self.names)
+        if not self.by_position:
+            self._build = _builder(info.flavour, self.cls, self.names)
 
     def take_apart(self, records: list[Any], arity: int) -> list[list[Any]]:
         """See RecordShape."""
@@ -160,7 +161,10 @@ class ClassShape:
 
     def put_together(self, columns: list[list[Any]], count: int) -> list[Any]:
         """See RecordShape."""
-        return list(map(self._build, zip(*columns, strict=True)))
+        values = zip(*columns, strict=True)
+        if self.by_position:  # what cls._make does, without a Python call for each record
+            return list(map(tuple.__new__, repeat(self.cls), values))
+        return list(map(self._build, values))
 
     def fault(self, record: Any, path: str) -> Fault | None:
         """See RecordShape."""
@@ -186,8 +190,6 @@ def _getter(flavour: str, position: int, name: str) -> Callable[[Any], Any]:
 
 
 def _builder(flavour: str, cls: type, names: list[str]) -> Callable[[tuple[Any, ...]], Any]:
-    if flavour == "namedtuple":
-        return cls._make  # type: ignore[attr-defined, no-any-return]
     if flavour == "typeddict":
         return lambda values: dict(zip(names, values, strict=True))
     return _dataclass_builder(cls, names)

@@ -88,7 +88,7 @@ def nested(
     def as_row(pairs: Any) -> Any:
         names = [f"name{i}" for i in range(len(pairs))]
         rows = st.tuples(*(st.none() | values for _, values in pairs)).map(
-            lambda values: Row.of_values(list(values), names)
+            lambda values: Row.of_values(tuple(values), names)
         )
         return Types.ROW_NAMED(names, [kind for kind, _ in pairs]), rows
 
