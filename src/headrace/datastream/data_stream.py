@@ -18,6 +18,8 @@ from headrace.datastream.connected_streams import (
 )
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.expressions import Expression, is_expression
+from headrace.datastream.interval_join import IntervalJoin, IntervalJoined, needs_keys
+from headrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
@@ -65,9 +67,13 @@ __all__ = [
     "BroadcastStream",
     "CachedDataStream",
     "CloseableIterator",
+    "CoGroupedStreams",
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
+    "IntervalJoin",
+    "IntervalJoined",
+    "JoinedStreams",
     "KeyedStream",
     "WindowedStream",
 ]
@@ -320,6 +326,18 @@ class DataStream:
             return BroadcastConnectedStream(self, ds)
         return ConnectedStreams(self, ds)
 
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Pairs of records with equal keys in one window; goes on with ``where``."""
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Records of both streams with equal keys in one window; goes on with ``where``."""
+        return CoGroupedStreams(self, other_stream)
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Not without keys: call key_by on both streams first."""
+        raise needs_keys("first")
+
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A ProcessFunction: any results, side outputs (``yield tag, value``), the clock."""
         result = as_type(output_type, func, "process_element", elements=True)
@@ -535,6 +553,10 @@ class KeyedStream(RollingAggregates, DataStream):
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Pairs of records with equal keys whose timestamps are close; goes on with ``between``."""
+        return IntervalJoin(self, other_stream)
 
     def union(self, *streams: DataStream) -> DataStream:
         """All records of several streams; the result is not keyed."""

@@ -1,7 +1,7 @@
 """What users implement: functions, and the contexts they are called with.
 
 basic.py (one record at a time), process.py (time and state), windowed.py, broadcast.py,
-endpoints.py (sources and sinks), asynchronous.py.  Next: runtime/operators/ calls them.
+joining.py, endpoints.py (sources and sinks), asynchronous.py.  Next: runtime/operators/ calls them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ from headrace.datastream.functions.broadcast import (
     KeyedBroadcastProcessFunction,
 )
 from headrace.datastream.functions.endpoints import SinkFunction, SourceFunction
+from headrace.datastream.functions.joining import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
 from headrace.datastream.functions.process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
@@ -57,11 +63,14 @@ __all__ = [
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -74,6 +83,7 @@ __all__ = [
     "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",

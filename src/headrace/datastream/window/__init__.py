@@ -1,6 +1,6 @@
 """Windows, who assigns them, when they are evaluated, what leaves them before.
 
-windows.py, assigners.py, triggers.py, evictors.py.  Next: runtime/operators/window.py
+windows.py, assigners.py, cumulate.py, triggers.py, evictors.py.  Next: runtime/operators/window.py
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from headrace.datastream.window.assigners import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
     WindowAssigner,
+)
+from headrace.datastream.window.cumulate import (
+    CumulateEventTimeWindows,
+    CumulateProcessingTimeWindows,
 )
 from headrace.datastream.window.evictors import (
     CountEvictor,
@@ -60,6 +64,8 @@ __all__ = [
     "CountTumblingWindowAssigner",
     "CountWindow",
     "CountWindowSerializer",
+    "CumulateEventTimeWindows",
+    "CumulateProcessingTimeWindows",
     "DeltaEvictor",
     "DeltaTrigger",
     "DynamicEventTimeSessionWindows",
