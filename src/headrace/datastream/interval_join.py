@@ -135,6 +135,8 @@ class IntervalJoined:
                 "process of an interval join expects a function or a ProcessJoinFunction, not "
                 f"{type(function).__name__}",
                 where=call_site(),
+                fix="pass an instance of a class derived from it, or a function of (left, right, "
+                "ctx)",
             )
         result = as_type(output_type, function, "process_element", elements=gives_many(function))
         left, right = self._streams

@@ -121,6 +121,7 @@ class _StreamsByWindow:
                 f"apply of a {self._what} expects a function or a {self._name}Function, not "
                 f"{type(function).__name__}",
                 where=call_site(),
+                fix="pass an instance of a class derived from it, or a function of two arguments",
             )
         result = as_type(output_type, function, grouped.method, elements=elements)
         described = windowed._windows.buffering(grouped)
