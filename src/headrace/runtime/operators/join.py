@@ -252,11 +252,9 @@ class TimeBuffer:
         """Keep a record; those of one time stay in order of arrival."""
         bucket = time // BUCKET_MS
         entry = (key, bucket)
-        page = self._records.where.get(entry) or self._records.locate(entry)
-        found = page.entries.get(entry)
-        page.dirty = True
+        found = self._records.get(entry)
         if found is None:
-            page.entries[entry] = ([time], [[record]])
+            self._records.put(entry, ([time], [[record]]))
             self._add_bucket(key, bucket)
             return
         times, records = found
@@ -266,6 +264,7 @@ class TimeBuffer:
         else:
             times.insert(place, time)
             records.insert(place, [record])
+        self._records.put(entry, found)
 
     def _add_bucket(self, key: Any, bucket: int) -> None:
         buckets = self._index.get(key, [])
