@@ -1,22 +1,31 @@
 """What every test shares: loopback only, this interpreter in workers, marks by folder.
 
-Next: tests/spark/conftest.py for the Spark session.
+Next: tests/spark/conftest.py for the Spark session, services.py for PostgreSQL and Redis.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from services import postgres, redis_server, services_folder  # noqa: F401 - fixtures for all tests
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # Both must be set before the first JVM starts, so not in a fixture.
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 os.environ["PYSPARK_PYTHON"] = sys.executable
+# Jobs of tests register here, and not among those of the developer; their processes as well.
+_HOME = tempfile.mkdtemp(prefix="headrace-test-home-")
+os.environ["HEADRACE_HOME"] = _HOME
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 
 # Shared machines are slow at times; a slow example is not a failing one.
 settings.register_profile("headrace", deadline=None, print_blob=True)

@@ -11,8 +11,12 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 │   ├── TypeMismatchError  not of the declared type
 │   └── KeyTypeError       not usable as a key
 ├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state
+│   └── CheckpointMismatchError    the checkpoint is of another job, or of another program
 ├── ConnectorError         the outside world: missing file, refused connection, failing sink
-├── JobError               unknown job, illegal transition, Spark failed under the job
+├── JobError               illegal transition, Spark failed under the job
+│   ├── JobNotFoundError   no job, or several, with this id or name
+│   ├── JobNameInUseError  a running job has the name
+│   └── CheckpointLockedError  another driver runs on the checkpoint directory
 ├── EnvironmentSetupError  Java or Spark is missing or of the wrong version
 └── InternalError          our bug: what to attach to a report
 
@@ -26,6 +30,8 @@ import re
 from typing import Any
 
 __all__ = [
+    "CheckpointLockedError",
+    "CheckpointMismatchError",
     "ConfigurationError",
     "ConnectorError",
     "DuplicateUidError",
@@ -35,6 +41,8 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "JobError",
+    "JobNameInUseError",
+    "JobNotFoundError",
     "KeyTypeError",
     "PlanError",
     "ProgramError",
@@ -160,12 +168,28 @@ class StateError(HeadraceError):
     """State cannot be read, written or restored as asked."""
 
 
+class CheckpointMismatchError(StateError):
+    """A checkpoint belongs to another job, or to a program that this one no longer fits."""
+
+
 class ConnectorError(HeadraceError):
     """The outside world did not do what a source or sink needs."""
 
 
 class JobError(HeadraceError):
     """A job cannot do what was asked of it, or failed for a reason outside the user's code."""
+
+
+class JobNotFoundError(JobError):
+    """No job has this id or name, or several have."""
+
+
+class JobNameInUseError(JobError):
+    """A running job has the name, and names were asked to be unique."""
+
+
+class CheckpointLockedError(JobError):
+    """Another driver is running on the checkpoint directory."""
 
 
 class EnvironmentSetupError(HeadraceError):

@@ -63,6 +63,10 @@ class JobClient:
         snapshot: dict[str, Any] = self._job.metrics.snapshot()
         return snapshot
 
+    def get_exception_history(self) -> list[BaseException]:
+        """The errors after which the job was restarted or gave up, the oldest first."""
+        return [failure.error for failure in self._job.failures]
+
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """The result, once the job has ended; raises the job's error."""
         return _in_background(self._wait)

@@ -124,19 +124,24 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.interval",
         "duration",
         None,
-        "Time between micro-batches, each of which is a checkpoint; as fast as possible if not "
-        "set.",
+        "Time from the start of one micro-batch to the start of the next; each of them is a "
+        "checkpoint. Longer: more records a batch and a higher throughput, but results come later. "
+        "If not set, the next one starts at once, and a failed job is not restarted.",
         minimum=0,
     ),
     ConfigOption(
         "execution.checkpointing.mode",
         "enum",
         "EXACTLY_ONCE",
-        "EXACTLY_ONCE or AT_LEAST_ONCE; state is always exactly once.",
+        "EXACTLY_ONCE or AT_LEAST_ONCE. Accepted: state is always exactly once, at no extra cost.",
         choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
     ),
     ConfigOption(
-        "execution.checkpointing.dir", "string", None, "Where checkpoints go; temporary if not set."
+        "execution.checkpointing.dir",
+        "string",
+        None,
+        "Where the job's checkpoint goes, one directory a job. If not set it is temporary: a "
+        "failed job can be restarted from it, but a driver that dies takes it along.",
     ),
     ConfigOption(
         "execution.checkpointing.savepoint-dir", "string", None, "Where savepoints go by default."
@@ -173,7 +178,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.externalized-checkpoint-retention",
         "enum",
         "NO_EXTERNALIZED_CHECKPOINTS",
-        "What happens to the checkpoint when a job is cancelled.",
+        "What happens to execution.checkpointing.dir when a job is cancelled: it is deleted, or "
+        "it stays. It stays as well if nothing is set; Flink would delete it.",
         choices=(
             "DELETE_ON_CANCELLATION",
             "RETAIN_ON_CANCELLATION",
@@ -184,7 +190,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.num-retained",
         "int",
         None,
-        "How many past micro-batches a checkpoint keeps; Spark's default if not set.",
+        "How many past micro-batches a checkpoint keeps "
+        "(spark.sql.streaming.minBatchesToRetain); Spark's default if not set.",
         minimum=1,
     ),
     ConfigOption(
@@ -249,8 +256,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "restart-strategy.type",
         "enum",
         None,
-        "none, fixed-delay, failure-rate or exponential-delay. If not set: exponential-delay with "
-        "checkpointing, else none.",
+        "none, fixed-delay, failure-rate or exponential-delay. If not set: exponential-delay if "
+        "execution.checkpointing.interval is set, else none.",
         choices=("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay"),
     ),
     ConfigOption(
@@ -263,7 +270,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "restart-strategy.failure-rate.max-failures-per-interval",
         "int",
         1,
-        "How many failures are too many.",
+        "So many failures within the interval are followed by a restart; one more ends the job.",
         minimum=1,
     ),
     ConfigOption(
@@ -321,6 +328,29 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         None,
         "How often to try again; without end if not set.",
         minimum=1,
+    ),
+    # --- jobs on this machine
+    ConfigOption(
+        "headrace.jobs.dir",
+        "string",
+        None,
+        "Where jobs register for `headrace list`; jobs/ in the directory that the variable "
+        "HEADRACE_HOME names, or ~/.headrace/jobs, if not set.",
+    ),
+    ConfigOption(
+        "headrace.jobs.unique-names",
+        "boolean",
+        default=False,
+        doc="Whether a job refuses to start while another one with its name is running; "
+        "`headrace run --name` switches it on.",
+    ),
+    ConfigOption(
+        "headrace.checkpoint.lease",
+        "duration",
+        "30 s",
+        "A driver that gave no sign of life for this long has lost its checkpoint directory to the "
+        "next one; on one machine a dead driver is seen at once.",
+        minimum=1000,
     ),
     # --- Spark, REST, metrics
     ConfigOption(

@@ -1,7 +1,7 @@
 """What happens after a failure: give up, or try again, how often and how soon.
 
-In: ``RestartStrategies.fixed_delay_restart(3, 1000)``.  Out: frozen configurations.
-Next: control/restart.py
+In: ``RestartStrategies.fixed_delay_restart(3, 1000)``, or the options ``restart-strategy.*``.
+Out: frozen configurations.  Next: control/restart.py
 """
 
 from __future__ import annotations
@@ -9,9 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
+from headrace.common.options import OPTIONS
 from headrace.common.time import DurationLike, to_millis
 from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.common.configuration import Configuration
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
@@ -118,16 +125,21 @@ class RestartStrategies:
         backoff_multiplier: float = 1.5
         reset_backoff_threshold_ms: int = 3_600_000
         jitter_factor: float = 0.1
+        attempts_before_reset_backoff: int | None = None  # None: without end
 
         def __post_init__(self) -> None:
             grows = 1 <= self.initial_backoff_ms <= self.max_backoff_ms
+            limit = self.attempts_before_reset_backoff
             _check(grows and self.backoff_multiplier >= 1 and 0 <= self.jitter_factor <= 1, self)
+            _check(self.reset_backoff_threshold_ms >= 1 and (limit is None or limit >= 1), self)
 
         def get_description(self) -> str:
             """The strategy in words."""
+            limit = self.attempts_before_reset_backoff
+            often = "" if limit is None else f" #{limit} restart attempts."
             return (
                 f"Restart with exponential delay: from {self.initial_backoff_ms} ms by "
-                f"{self.backoff_multiplier} to {self.max_backoff_ms} ms."
+                f"{self.backoff_multiplier} to {self.max_backoff_ms} ms.{often}"
             )
 
     @dataclass(frozen=True)
@@ -173,15 +185,126 @@ class RestartStrategies:
         backoff_multiplier: float = 1.5,
         reset_backoff_threshold: DurationLike = 3_600_000,
         jitter_factor: float = 0.1,
+        attempts_before_reset_backoff: int | None = None,
     ) -> RestartStrategies.ExponentialDelayRestartStrategyConfiguration:
-        """Try again without end, with a pause that grows. Ours, from Java."""
+        """Try again with a pause that grows, without end if not told how often. From Java."""
         return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
             to_millis(initial_backoff),
             to_millis(max_backoff),
             backoff_multiplier,
             to_millis(reset_backoff_threshold),
             jitter_factor,
+            attempts_before_reset_backoff,
         )
+
+
+# --- strategies as options, so that code, variables and files all say it in one way --------------
+
+_FIXED, _RATE = "restart-strategy.fixed-delay.", "restart-strategy.failure-rate."
+_EXPONENTIAL = "restart-strategy.exponential-delay."
+
+
+def strategy_from_options(
+    configuration: Configuration, *, checkpointing: bool
+) -> RestartStrategyConfiguration:
+    """The strategy that the options ask for.
+
+    Args:
+        configuration: the effective settings of a job.
+        checkpointing: whether an interval is set. As in Flink, a job with checkpointing is
+            restarted with exponential delay and one without is not, if nothing else is said.
+    """
+
+    def value(key: str) -> Any:
+        return configuration.get(OPTIONS[key])
+
+    kind = value("restart-strategy.type") or ("exponential-delay" if checkpointing else "none")
+    return _STRATEGIES[kind](value)
+
+
+def strategy_as_options(strategy: RestartStrategyConfiguration) -> dict[str, str]:
+    """The options that ask for this strategy; none for the fallback."""
+    r = RestartStrategies
+    if isinstance(strategy, r.FixedDelayRestartStrategyConfiguration):
+        kind, values = (
+            "fixed-delay",
+            {
+                _FIXED + "attempts": strategy.get_restart_attempts(),
+                _FIXED + "delay": f"{strategy.delay_ms} ms",
+            },
+        )
+    elif isinstance(strategy, r.FailureRateRestartStrategyConfiguration):
+        kind, values = (
+            "failure-rate",
+            {
+                _RATE + "max-failures-per-interval": strategy.get_max_failure_rate(),
+                _RATE + "failure-rate-interval": f"{strategy.failure_interval_ms} ms",
+                _RATE + "delay": f"{strategy.delay_ms} ms",
+            },
+        )
+    elif isinstance(strategy, r.ExponentialDelayRestartStrategyConfiguration):
+        kind, values = (
+            "exponential-delay",
+            {
+                _EXPONENTIAL + "initial-backoff": f"{strategy.initial_backoff_ms} ms",
+                _EXPONENTIAL + "max-backoff": f"{strategy.max_backoff_ms} ms",
+                _EXPONENTIAL + "backoff-multiplier": strategy.backoff_multiplier,
+                _EXPONENTIAL
+                + "reset-backoff-threshold": f"{strategy.reset_backoff_threshold_ms} ms",
+                _EXPONENTIAL + "jitter-factor": strategy.jitter_factor,
+                _EXPONENTIAL
+                + "attempts-before-reset-backoff": strategy.attempts_before_reset_backoff,
+            },
+        )
+    elif isinstance(strategy, r.NoRestartStrategyConfiguration):
+        kind, values = "none", {}
+    elif isinstance(strategy, r.FallbackRestartStrategyConfiguration):
+        return {}
+    else:
+        raise InvalidArgumentError(
+            f"{strategy!r} is no restart strategy", fix="make one with RestartStrategies"
+        )
+    options = {"restart-strategy.type": kind, **values}
+    return {key: str(value) for key, value in options.items() if value is not None}
+
+
+def _none(_: Callable[[str], Any]) -> RestartStrategyConfiguration:
+    return RestartStrategies.no_restart()
+
+
+def _fixed_delay(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
+    return RestartStrategies.fixed_delay_restart(
+        value(_FIXED + "attempts"), value(_FIXED + "delay")
+    )
+
+
+def _failure_rate(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
+    return RestartStrategies.failure_rate_restart(
+        value(_RATE + "max-failures-per-interval"),
+        value(_RATE + "failure-rate-interval"),
+        value(_RATE + "delay"),
+    )
+
+
+def _exponential_delay(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
+    return RestartStrategies.exponential_delay_restart(
+        value(_EXPONENTIAL + "initial-backoff"),
+        value(_EXPONENTIAL + "max-backoff"),
+        value(_EXPONENTIAL + "backoff-multiplier"),
+        value(_EXPONENTIAL + "reset-backoff-threshold"),
+        value(_EXPONENTIAL + "jitter-factor"),
+        value(_EXPONENTIAL + "attempts-before-reset-backoff"),
+    )
+
+
+_STRATEGIES = {
+    "none": _none,
+    "off": _none,
+    "disable": _none,
+    "fixed-delay": _fixed_delay,
+    "failure-rate": _failure_rate,
+    "exponential-delay": _exponential_delay,
+}
 
 
 def _millis(value: DurationLike | None, default_ms: int) -> int:

@@ -1,254 +1,271 @@
-"""One job: a streaming query, the committers of its sinks, its status and its counts.
+"""One job: attempts one after the other, its status, its failures and its counts.
 
-    start ─▶ batches: messages of all tasks ─▶ errors? ─▶ sinks commit by batch id ─▶ counts
-         └─▶ bounded: until idle, end of input, until idle, stop
+    CREATED ─▶ RUNNING ─▶ FINISHED
+                 │  ▲  └▶ CANCELLING ─▶ CANCELED
+          failure▼  │after a pause (control/restart.py)
+              RESTARTING ─▶ FAILED, when the strategy gives up
 
-In: a query that spark/ built.  Out: a status, a result or an error.  Next: control/commands.py
+In: a maker of attempts (control/submit.py).  Out: a status, a result or an error.
+Next: control/attempt.py
 """
 
 from __future__ import annotations
 
 import logging
-import pickle
 import threading
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from headrace.common.job_status import JobStatus
 from headrace.control.job_state import check_transition, is_terminal
 from headrace.control.metrics import JobMetrics
-from headrace.errors import ConnectorError, HeadraceError, JobError
-from headrace.runtime.buffers import content_of, frames_of
+from headrace.control.restart import is_worth_another_try, make_backoff
+from headrace.errors import HeadraceError, JobError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from headrace.control.commands import CommandWriter
-    from headrace.datastream.connectors.sink import Committer
+    from headrace.common.restart_strategy import RestartStrategyConfiguration
+    from headrace.control.attempt import Attempt, Query
 
 log = logging.getLogger(__name__)
 
-_POLL_S = 0.02
+_KEPT_FAILURES = 16
+_running: set[Job] = set()
 
 
-class Query(Protocol):
-    """What a job needs of a running query; spark/query.py has it."""
-
-    def start(self) -> None:
-        """Start it."""
-        ...
-
-    def wait_until_idle(self) -> None:
-        """Until all that is available was processed."""
-        ...
-
-    def wait(self) -> None:
-        """Until it ends."""
-        ...
-
-    def stop(self) -> None:
-        """End it."""
-        ...
+def running_jobs() -> list[Job]:
+    """The jobs of this process that have not ended."""
+    return list(_running)
 
 
-@dataclass(slots=True)
-class BatchMessages:
-    """What the tasks of one batch told the driver."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failure in the life of a job."""
 
-    committables: dict[str, list[Any]] = field(default_factory=dict)
-    reports: list[tuple[int, dict[str, dict[str, Any]]]] = field(default_factory=list)
-    wake_at: int | None = None
-    error: HeadraceError | None = None
-
-
-def read_messages(packets: Iterable[bytes]) -> BatchMessages:
-    """Open the packets that reached the driver."""
-    found = BatchMessages()
-    for packet in packets:
-        for frame in frames_of(packet):
-            message = content_of(frame)
-            if message is not None:
-                _MESSAGES[message[0]](found, *message[1:])
-    return found
-
-
-def _on_commit(found: BatchMessages, uid: str, committables: list[Any]) -> None:
-    found.committables.setdefault(uid, []).extend(committables)
-
-
-def _on_report(
-    found: BatchMessages, level: int, subtask: int, report: dict[str, Any], wake_at: int | None
-) -> None:
-    found.reports.append((subtask, report))
-    if wake_at is not None:
-        found.wake_at = wake_at if found.wake_at is None else min(found.wake_at, wake_at)
-
-
-def _on_error(found: BatchMessages, content: bytes) -> None:
-    if found.error is None:
-        try:
-            found.error, cause = pickle.loads(content)
-            assert found.error is not None
-            found.error.__cause__ = cause
-        except Exception as error:
-            found.error = JobError(f"a task failed, and its error could not be read: {error}")
-
-
-_MESSAGES: dict[str, Callable[..., None]] = {
-    "commit": _on_commit,
-    "report": _on_report,
-    "error": _on_error,
-}
+    when_ms: int
+    error: BaseException
+    # how many batches were committed before it, over all attempts
+    batches: int
+    # the pause before the next attempt; None if the job gave up
+    delay_ms: int | None
 
 
 class Job:
-    """A running or finished job. All public methods may be called from any thread."""
+    """A running or finished job. All public methods may be called from any thread.
+
+    Args:
+        job_id: the same after a restart.
+        name: for people.
+        strategy: what to do after a failure.
+        make_attempt: builds and starts a new query; what it raises at the first time is the
+            program's own fault, later it is one more failure.
+        on_end: called once, after the status is final and before ``wait`` returns.
+    """
 
     def __init__(
         self,
         *,
         job_id: str,
         name: str,
-        bounded: bool,
-        exhausted: Callable[[Any], bool],
-        committers: dict[str, tuple[str, Committer]],
-        commands: CommandWriter | None,
-        cleanup: Callable[[], None],
+        strategy: RestartStrategyConfiguration,
+        make_attempt: Callable[[JobMetrics], Attempt],
+        on_end: Callable[[Job], None],
     ) -> None:
         self.job_id = job_id
         self.name = name
+        self.strategy = strategy
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
+        self.failures: deque[Failure] = deque(maxlen=_KEPT_FAILURES)
         self._status = JobStatus.CREATED
-        self._bounded = bounded
-        # a source with a rate limit can be idle before its end
-        self._exhausted = exhausted
-        self._committers = committers
-        self._commands = commands
-        self._cleanup = cleanup
-        self._lock = threading.Lock()
+        self._backoff = make_backoff(strategy)
+        self._make_attempt = make_attempt
+        self._on_end = on_end
+        self._lock = threading.RLock()
+        self._attempt: Attempt | None = None
+        self._query: Query | None = None  # of the newest attempt, running or not
+        self._stopping: bool | None = None  # None, or whether to drain
+        self._wake = threading.Event()  # ends the pause before a new attempt
         self._ended = threading.Event()
-        self._query: Query | None = None
-        self._thread: threading.Thread | None = None
 
-    # --- life --------------------------------------------------------------------------------
+    # --- for everybody -----------------------------------------------------------------------
 
     @property
     def status(self) -> JobStatus:
         """Where the job is in its life."""
         return self._status
 
-    def start(self, query: Query) -> None:
-        """Start the query, and watch it from a thread of its own."""
-        self._query = query
-        self._become(JobStatus.RUNNING)
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+        return self.metrics.restarts
+
+    def start(self) -> None:
+        """Start the first attempt, and watch it from a thread of its own."""
         try:
-            query.start()
-        except BaseException:
+            attempt = self._make_attempt(self.metrics)
+        except BaseException as error:
+            self.error = error
             self._become(JobStatus.FAILED)
             self._end()
             raise
-        self._thread = threading.Thread(
-            target=self._watch, name=f"headrace-{self.name}", daemon=True
-        )
-        self._thread.start()
+        self._adopt(attempt)
+        _running.add(self)
+        threading.Thread(target=self._watch, name=f"headrace-{self.name}", daemon=True).start()
 
     def cancel(self) -> None:
-        """Stop now. The batch that is running is thrown away; what was committed stays."""
+        """End now. The batch that is running is thrown away; what was committed stays."""
         with self._lock:
             if is_terminal(self._status) or self._status is JobStatus.CANCELLING:
                 return
             self._become(JobStatus.CANCELLING)
-        assert self._query is not None
-        self._query.stop()
+            attempt = self._attempt
+        self._wake.set()
+        if attempt is not None:
+            attempt.cancel()
+
+    def stop(self, *, drain: bool = False) -> None:
+        """End behind the batch that is running; the checkpoint is complete and stays.
+
+        Args:
+            drain: let event time reach its end first, so that all windows and timers fire. The job
+                is then over for good: do not start it on the same checkpoint again.
+        """
+        with self._lock:
+            if is_terminal(self._status) or self._stopping is not None:
+                return
+            if self._status is not JobStatus.RUNNING or self._attempt is None:
+                raise JobError(
+                    f"job {self.name!r} is {self._status.name} and has no batch to stop behind",
+                    fix="wait until it runs, or cancel it: what was committed stays either way",
+                )
+            self._stopping = drain
+            self._attempt.stop(drain=drain)
+
+    def fail(self, error: BaseException) -> None:
+        """End now, for a reason outside of the query that no restart can mend."""
+        with self._lock:
+            if is_terminal(self._status) or self._status is JobStatus.CANCELLING:
+                return
+            self.error = error
+            attempt = self._attempt
+        self._wake.set()
+        if attempt is not None:
+            attempt.cancel()
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Until the job has ended; False if it has not after the timeout."""
         return self._ended.wait(timeout_s)
 
+    # --- attempts ----------------------------------------------------------------------------
+
     def _watch(self) -> None:
         try:
-            self._run_to_end()
-        except BaseException as error:
-            if self._status is not JobStatus.CANCELLING:
-                self.error = error
+            failure = self._run_attempt()
+            while failure is not None and self._wants_another(failure):
+                failure = self._run_again()
+            self.error = self.error or failure
+        except BaseException as error:  # a defect of ours: nobody may wait for ever
+            self.error = error
         finally:
-            assert self._query is not None
-            self._query.stop()
             self._finish()
 
-    def _run_to_end(self) -> None:
-        query = self._query
-        assert query is not None
-        if not self._bounded:
-            query.wait()
-            return
-        query.wait_until_idle()
-        while self._status is JobStatus.RUNNING and not self._exhausted(query):
-            time.sleep(_POLL_S)
-            query.wait_until_idle()
-        if self._commands is not None and self._status is JobStatus.RUNNING:
-            self._commands.send("end")
-            query.wait_until_idle()
-        if self._status is JobStatus.RUNNING:
-            for name, committer in self._committers.values():
-                self._call_sink(name, committer.end_of_input)
+    def _run_attempt(self) -> BaseException | None:
+        attempt = self._attempt
+        assert attempt is not None
+        try:
+            attempt.run()
+        except BaseException as error:
+            return None if self._must_end else error
+        finally:
+            attempt.close()
+        return None
+
+    @property
+    def _must_end(self) -> bool:
+        """Cancelled, or failed for good."""
+        return self._status is JobStatus.CANCELLING or self.error is not None
+
+    def _wants_another(self, error: BaseException) -> bool:
+        """Note the failure, and wait for the next attempt; False to give up."""
+        now_ms = time.time_ns() // 1_000_000
+        delay_ms = self._backoff.after_failure(now_ms) if self._can_run_again(error) else None
+        self.failures.append(Failure(now_ms, error, self.metrics.batches, delay_ms))
+        with self._lock:
+            if self._must_end:
+                return False
+            if delay_ms is None:
+                _tell_restarts(error, self)
+                return False
+            self._attempt = None
+            if self._status is JobStatus.RUNNING:
+                self._become(JobStatus.RESTARTING)
+        log.warning(
+            "job %s failed, and is started again from its checkpoint in %.1f s (restart %d, %s)"
+            "\n%s",
+            self.name, delay_ms / 1000, self.restarts + 1, self.strategy, error,
+        )  # fmt: skip
+        self._wake.wait(delay_ms / 1000)
+        return not self._must_end
+
+    def _can_run_again(self, error: BaseException) -> bool:
+        if self._query is not None and not self._query.can_run_again:
+            error.add_note("Spark itself has ended: run the program again to go on")
+            return False
+        # a job that was told to stop has nothing to be started again for
+        return is_worth_another_try(error) and self._stopping is None
+
+    def _run_again(self) -> BaseException | None:
+        self.metrics.restarts += 1
+        try:
+            attempt = self._make_attempt(self.metrics)
+        except BaseException as error:
+            return error
+        self._adopt(attempt)
+        return self._run_attempt()
+
+    def _adopt(self, attempt: Attempt) -> None:
+        """A new attempt has been started; the job may have been cancelled meanwhile."""
+        with self._lock:
+            self._attempt, self._query = attempt, attempt.query
+            if self._must_end:
+                attempt.cancel()
+            else:
+                self._become(JobStatus.RUNNING)
 
     def _finish(self) -> None:
         with self._lock:
             if self._status is JobStatus.CANCELLING:
                 self._become(JobStatus.CANCELED)
+                self.error = None
             else:
                 self._become(JobStatus.FINISHED if self.error is None else JobStatus.FAILED)
         self._end()
 
     def _end(self) -> None:
-        if self._commands is not None:
-            self._commands.close()
-        for _, committer in self._committers.values():
-            try:
-                committer.close()
-            except Exception:
-                log.exception("closing a sink of job %s failed", self.name)
         try:
-            self._cleanup()
+            self._on_end(self)
+        except Exception:
+            log.exception("clearing up after job %s failed", self.name)
         finally:
+            _running.discard(self)
             self._ended.set()
 
     def _become(self, status: JobStatus) -> None:
         check_transition(self._status, status)
         self._status = status
 
-    # --- batches -----------------------------------------------------------------------------
 
-    def on_batch(self, packets: Iterable[bytes], batch_id: int) -> None:
-        """Commit one batch: called by the query once all its tasks have run."""
-        started = time.perf_counter()
-        found = read_messages(packets)
-        if found.error is not None:
-            raise found.error
-        self.commit(batch_id, found.committables)
-        for subtask, report in found.reports:
-            self.metrics.add_report(subtask, report)
-        if self._commands is not None:
-            self._commands.wake_at(found.wake_at)
-        self.metrics.end_batch(batch_id, (time.perf_counter() - started) * 1000)
-
-    def commit(self, batch_id: int, committables: dict[str, list[Any]]) -> None:
-        """Let every sink make its part of a batch visible."""
-        for uid, parts in committables.items():
-            name, committer = self._committers[uid]
-            self._call_sink(name, lambda c=committer, p=parts: c.commit(batch_id, p))  # type: ignore[misc]
-
-    def _call_sink(self, name: str, action: Callable[[], None]) -> None:
-        try:
-            action()
-        except HeadraceError:
-            raise
-        except Exception as error:
-            raise ConnectorError(
-                f"sink {name!r} failed to commit: {type(error).__name__}: {error}",
-                where=name,
-                fix="the batch was not committed; it is repeated when the job starts again",
-            ) from error
+def _tell_restarts(error: BaseException, job: Job) -> None:
+    """Say in the last error how often the job was started again before it gave up."""
+    if not job.restarts:
+        return
+    times = "once" if job.restarts == 1 else f"{job.restarts} times"
+    tried = f"the job was restarted {times} before ({job.strategy})"
+    if isinstance(error, HeadraceError):
+        error.message = f"{error.message}; {tried}"
+    else:
+        error.add_note(tried)

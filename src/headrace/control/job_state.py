@@ -6,7 +6,7 @@ from headrace.common.job_status import JobStatus
 from headrace.errors import JobError
 
 _NEXT: dict[JobStatus, frozenset[JobStatus]] = {
-    JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.FAILED, JobStatus.CANCELED}),
+    JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.FAILED, JobStatus.CANCELLING}),
     JobStatus.RUNNING: frozenset(
         {JobStatus.FINISHED, JobStatus.FAILED, JobStatus.CANCELLING, JobStatus.RESTARTING}
     ),

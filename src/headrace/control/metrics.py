@@ -28,15 +28,14 @@ class JobMetrics:
         self.operators: dict[str, OperatorTotals] = {}
         self.accumulators: dict[str, Any] = {}
         self.batches = 0
+        self.restarts = 0
         self.last_batch_id = -1
         self.started = time.time()
         self.last_batch_ms = 0.0
 
-    def add_report(self, subtask: int, report: dict[str, dict[str, Any]]) -> None:
-        """Take in what one task counted in one batch."""
-        with self._lock:
-            for uid, content in report.items():
-                self._add(self.operators.setdefault(uid, OperatorTotals()), subtask, content)
+    def _add_report(self, subtask: int, report: dict[str, dict[str, Any]]) -> None:
+        for uid, content in report.items():
+            self._add(self.operators.setdefault(uid, OperatorTotals()), subtask, content)
 
     def _add(self, totals: OperatorTotals, subtask: int, content: dict[str, Any]) -> None:
         totals.records_in += content["records_in"]
@@ -53,9 +52,18 @@ class JobMetrics:
             else:
                 self.accumulators[name] = accumulator
 
-    def end_batch(self, batch_id: int, milliseconds: float) -> None:
-        """A batch was committed."""
+    def end_batch(
+        self,
+        batch_id: int,
+        reports: list[tuple[int, dict[str, dict[str, Any]]]],
+        milliseconds: float,
+    ) -> None:
+        """A batch was committed: take in what its tasks counted, unless it is a repetition."""
         with self._lock:
+            if batch_id <= self.last_batch_id:
+                return
+            for subtask, report in reports:
+                self._add_report(subtask, report)
             self.batches += 1
             self.last_batch_id = batch_id
             self.last_batch_ms = milliseconds
@@ -81,6 +89,7 @@ class JobMetrics:
             }
             return {
                 "batches": self.batches,
+                "numRestarts": self.restarts,
                 "lastBatchId": self.last_batch_id,
                 "lastBatchMs": self.last_batch_ms,
                 "uptimeSeconds": time.time() - self.started,

@@ -1,25 +1,36 @@
-"""Starts a job from a graph: plan it, build it on Spark, make its committers, run it.
+"""Starts a job from a graph: plan it, check its checkpoint, build it on Spark, run it.
 
-In: a StreamGraph and a JobSpec.  Out: a started Job.  Next: spark/build.py, control/job.py
+    plan ─▶ does the checkpoint fit? ─▶ lock it ─▶ attempts (build, start, run) ─▶ clear up
+
+In: a StreamGraph and a JobSpec.  Out: a started Job.  Next: control/job_dir.py, spark/build.py,
+control/job.py
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
+import logging
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.configuration import Configuration
+from headrace.common.job_status import JobStatus
+from headrace.common.options import OPTIONS
+from headrace.common.restart_strategy import strategy_from_options
+from headrace.control.agent import JobAgent, new_record
+from headrace.control.attempt import Attempt
 from headrace.control.commands import CommandWriter
+from headrace.control.fingerprint import fingerprint
 from headrace.control.job import Job
+from headrace.control.job_dir import JobDir, new_job_id
+from headrace.control.lease import Lease
+from headrace.control.messages import BatchMessages, read_messages
+from headrace.control.registry import Registry
 from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.plan.planner import PlanOptions, plan
-from headrace.spark.build import build_packets, control_dir, is_local, local_path, open_step
+from headrace.spark.build import build_packets, control_dir, open_step
 from headrace.spark.native import resolve_types
 from headrace.spark.native_job import run_native_batch
 from headrace.spark.query import SparkQuery
@@ -28,9 +39,12 @@ from headrace.spark.session import base_session, job_session
 from headrace.spark.sources import SourceOptions
 
 if TYPE_CHECKING:
+    from headrace.control.metrics import JobMetrics
     from headrace.datastream.connectors.sink import Committer
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -49,6 +63,10 @@ class JobSpec:
     session: Any = None
     python_files: list[str] = field(default_factory=list)
 
+    def option(self, key: str) -> Any:
+        """The value of an option in its type, or its default."""
+        return Configuration.from_dict(self.options).get(OPTIONS[key])
+
 
 def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     """Plan, build and start; errors in the program are raised here, before anything runs."""
@@ -56,27 +74,19 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     for file in spec.python_files:
         base.sparkContext.addPyFile(file)
     resolve_types(graph, base)
-    job_dir, temporary = _job_dir(spec)
+    job_dir = JobDir.open(spec.checkpoint_dir)
+    lease: Lease | None = None
     try:
-        job_id = _job_id(job_dir)
-        physical = plan(graph, plan_options(spec, job_id))
-        spark = job_session(base, spec.spark_settings, physical.slots)
-        commands = CommandWriter(control_dir(job_dir)) if physical.uses_time else None
-        job = Job(
-            job_id=job_id,
-            name=spec.name,
-            bounded=physical.bounded,
-            exhausted=lambda query: _exhausted(physical, query),
-            committers=_committers(physical, job_id, None if temporary else job_dir),
-            commands=commands,
-            cleanup=lambda: _remove(job_dir) if temporary else None,
-        )
-        query = _query(physical, spark, job, job_dir, spec)
+        job_id, physical, lease = _claim(graph, spec, job_dir)
+        job, agent = _job(job_id, physical, base, job_dir, lease, spec)
     except BaseException:
-        if temporary:
-            _remove(job_dir)
+        if lease is not None:
+            lease.release()
+        if job_dir.temporary:
+            job_dir.delete()
         raise
-    job.start(query)
+    agent.start()
+    job.start()
     return job
 
 
@@ -96,27 +106,140 @@ def plan_options(spec: JobSpec, job_id: str) -> PlanOptions:
     )
 
 
-def _query(physical: PhysicalPlan, spark: Any, job: Job, job_dir: str, spec: JobSpec) -> SparkQuery:
+# --- before anything runs ------------------------------------------------------------------------
+
+
+def _claim(
+    graph: StreamGraph, spec: JobSpec, job_dir: JobDir
+) -> tuple[str, PhysicalPlan, Lease | None]:
+    """Plan the job and make sure that its directory is its own; changes nothing if it is not."""
+    stored = job_dir.read_identity()
+    # the id in the job's directory, so that a restarted job is the same job
+    job_id = new_job_id() if stored is None else stored.job_id
+    physical = plan(graph, plan_options(spec, job_id))
+    now = fingerprint(graph, physical)
+    drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))
+    job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)
+    if spec.option("headrace.jobs.unique-names"):
+        _registry(spec).check_name_is_free(spec.name, job_id)
+    if job_dir.temporary:
+        return job_id, physical, None
+    lease = Lease(
+        job_dir.storage,
+        spec.name,
+        lease_s=spec.option("headrace.checkpoint.lease") / 1000,
+        local_path=job_dir.local_path,
+    )
+    lease.acquire()
+    if job_dir.read_identity() != stored:  # another job came and went in between
+        lease.release()
+        return _claim(graph, spec, job_dir)
+    job_dir.write_identity(stored, job_id, spec.name, now)
+    return job_id, physical, lease
+
+
+def _registry(spec: JobSpec) -> Registry:
+    return Registry.of(Configuration.from_dict(spec.options))
+
+
+# --- the job -------------------------------------------------------------------------------------
+
+
+def _job(
+    job_id: str,
+    physical: PhysicalPlan,
+    base: Any,
+    job_dir: JobDir,
+    lease: Lease | None,
+    spec: JobSpec,
+) -> tuple[Job, JobAgent]:
+    spark = job_session(base, _spark_settings(spec), physical.slots)
+    job = Job(
+        job_id=job_id,
+        name=spec.name,
+        strategy=strategy_from_options(
+            Configuration.from_dict(spec.options), checkpointing=spec.interval_ms > 0
+        ),
+        make_attempt=lambda metrics: _attempt(job_id, physical, spark, job_dir, spec, metrics),
+        on_end=lambda job: _end(job, agent, job_dir, spec),
+    )
+    web = {"spark": base.sparkContext.uiWebUrl} if base.sparkContext.uiWebUrl else {}
+    record = new_record(
+        job,
+        checkpoint=None if job_dir.temporary else job_dir.location,
+        parallelism=spec.parallelism,
+        web=web,
+    )
+    registry = _registry(spec)
+    registry.forget_old()
+    agent = JobAgent(job, registry, record, lease)
+    return job, agent
+
+
+def _spark_settings(spec: JobSpec) -> dict[str, str]:
+    retained = spec.option("execution.checkpointing.num-retained")
+    kept = {} if retained is None else {"spark.sql.streaming.minBatchesToRetain": str(retained)}
+    return {**kept, **spec.spark_settings}
+
+
+def _end(job: Job, agent: JobAgent, job_dir: JobDir, spec: JobSpec) -> None:
+    """The last thing of a job: its file, its lock, and its checkpoint if that is not to stay."""
+    retention = spec.option("execution.checkpointing.externalized-checkpoint-retention")
+    cancelled = job.status is JobStatus.CANCELED
+    try:
+        if job_dir.temporary or (cancelled and retention == "DELETE_ON_CANCELLATION"):
+            job_dir.delete()
+    finally:
+        agent.end()
+
+
+def _attempt(
+    job_id: str,
+    physical: PhysicalPlan,
+    spark: Any,
+    job_dir: JobDir,
+    spec: JobSpec,
+    metrics: JobMetrics,
+) -> Attempt:
+    """Build and start the query, with committers of its own."""
+    location = job_dir.location
+    attempt = Attempt(
+        bounded=physical.bounded,
+        exhausted=lambda query: _exhausted(physical, query),
+        committers=_committers(physical, job_id, None if job_dir.temporary else location),
+        commands=CommandWriter(control_dir(location)) if physical.uses_time else None,
+        metrics=metrics,
+    )
+    try:
+        attempt.start(_query(physical, spark, attempt, job_id, location, spec))
+    except BaseException:
+        attempt.close()
+        raise
+    return attempt
+
+
+def _query(
+    physical: PhysicalPlan, spark: Any, attempt: Attempt, job_id: str, job_dir: str, spec: JobSpec
+) -> SparkQuery:
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
     native = physical.native_job
     if native is not None:
         frame = open_step(native.source, spark, job_dir, options)
-        return SparkQuery(
-            frame,
-            checkpoint=f"{job_dir}/query",
-            name=spec.name,
-            interval_ms=spec.interval_ms,
-            on_batch=lambda batch, number: job.commit(
-                number, run_native_batch(batch, native, number, job.job_id)
-            ),
-        )
-    frame = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
+    else:
+        # an id for every attempt: workers must not go on with what they cached in the last one
+        frame = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
+
+    def messages(batch: Any, number: int) -> BatchMessages:
+        if native is not None:
+            return BatchMessages(run_native_batch(batch, native, number, job_id))
+        return read_messages(packets_of(batch))
+
     return SparkQuery(
         frame,
         checkpoint=f"{job_dir}/query",
         name=spec.name,
         interval_ms=spec.interval_ms,
-        on_batch=lambda batch, number: job.on_batch(packets_of(batch), number),
+        on_batch=lambda batch, number: attempt.run_batch(number, lambda: messages(batch, number)),
     )
 
 
@@ -146,47 +269,3 @@ def _committers(
         context = CommitterContext(job_id=job_id, sink_uid=uid, state_dir=folder)
         made[uid] = (f"{step.name} at {step.call_site}", sink.create_committer(context))
     return made
-
-
-def _job_dir(spec: JobSpec) -> tuple[str, bool]:
-    """The job's directory, and whether it goes away with the job."""
-    if spec.checkpoint_dir is None:
-        return tempfile.mkdtemp(prefix="headrace-job-"), True
-    if "://" not in spec.checkpoint_dir:
-        folder = Path(spec.checkpoint_dir).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        return str(folder), False
-    return spec.checkpoint_dir.rstrip("/"), False
-
-
-def _job_id(job_dir: str) -> str:
-    """The id in the job's directory, so that a restarted job is the same job."""
-    if not is_local(job_dir):
-        return stored_job_id(job_dir)
-    file = local_path(job_dir) / "job.json"
-    if file.exists():
-        return str(json.loads(file.read_text())["job_id"])
-    job_id = uuid.uuid4().hex
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"job_id": job_id}))
-    return job_id
-
-
-def stored_job_id(job_dir: str) -> str:
-    """The same in a directory of another file system: a new id when the directory is new."""
-    from pyarrow import fs
-
-    system, folder = fs.FileSystem.from_uri(job_dir)
-    path = f"{folder}/job.json"
-    if system.get_file_info(path).type == fs.FileType.File:
-        with system.open_input_stream(path) as stream:
-            return str(json.loads(stream.read())["job_id"])
-    job_id = uuid.uuid4().hex
-    system.create_dir(folder, recursive=True)
-    with system.open_output_stream(path) as stream:
-        stream.write(json.dumps({"job_id": job_id}).encode())
-    return job_id
-
-
-def _remove(folder: str) -> None:
-    shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,11 @@
 """Settings of checkpoints under PyFlink's method names, kept in the program's Configuration.
 
 In: ``env.get_checkpoint_config()``.  Out: options ``execution.checkpointing.*``.
-Next: common/options.py
+Next: common/options.py (what each means), control/submit.py (who reads them)
+
+With effect: interval, externalized retention (and the options dir and num-retained).  Accepted,
+because a micro-batch already is what they ask for: mode, minimal pause, concurrent checkpoints,
+unaligned checkpoints, alignment timeout, tolerable failures.
 """
 
 from __future__ import annotations
@@ -40,15 +44,18 @@ class CheckpointConfig:
         return self._set(name, f"{to_millis(value)} ms")
 
     def is_checkpointing_enabled(self) -> bool:
-        """Whether an interval is set. Without one headrace still checkpoints every micro-batch."""
+        """Whether an interval is set; then a failed job is restarted if nothing else is said.
+
+        Without one headrace checkpoints as well: every micro-batch, one right after the other.
+        """
         return self.get_checkpoint_interval() > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What a failure may do to results."""
+        """What was set: results are exactly once in both modes."""
         return CheckpointingMode[self._get("mode")]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """What a failure may do to results."""
+        """Accepted: at-least-once would not be faster, so both modes are exactly once."""
         return self._set("mode", checkpointing_mode.name)
 
     get_checkpointing_consistency_mode = get_checkpointing_mode
@@ -60,7 +67,13 @@ class CheckpointConfig:
         return -1 if interval is None else int(interval)
 
     def set_checkpoint_interval(self, checkpoint_interval: DurationLike) -> CheckpointConfig:
-        """Start a micro-batch, and so a checkpoint, that often."""
+        """Start a micro-batch, and so a checkpoint, that often.
+
+        A batch takes all that has come since the last one, so this is the knob between latency and
+        throughput: results are at least one batch and at most one interval and a batch late, and
+        a batch has fixed costs that a longer interval shares among more records. A batch that takes
+        longer than the interval is followed by the next one at once.
+        """
         if to_millis(checkpoint_interval) <= 0:
             raise InvalidArgumentError(
                 f"the checkpoint interval must be positive, not {checkpoint_interval}"
@@ -119,7 +132,11 @@ class CheckpointConfig:
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """What becomes of checkpoints when the job is cancelled."""
+        """Whether the checkpoint directory is deleted when the job is cancelled.
+
+        Coming from Flink: it stays unless DELETE_ON_CANCELLATION is set, also when the job
+        finishes or fails; a job without execution.checkpointing.dir leaves nothing behind.
+        """
         return self._set("externalized-checkpoint-retention", retention_mode.name)
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:

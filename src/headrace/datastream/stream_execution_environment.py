@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
+from headrace.common.restart_strategy import strategy_as_options, strategy_from_options
 from headrace.common.time import to_millis
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.data_stream import DataStream
@@ -23,6 +24,7 @@ from headrace.graph.stream_graph import StreamGraph
 
 if TYPE_CHECKING:
     from headrace.common.job_execution_result import JobExecutionResult
+    from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.common.watermark_strategy import WatermarkStrategy
     from headrace.control.job import Job
     from headrace.control.submit import JobSpec
@@ -150,6 +152,20 @@ class StreamExecutionEnvironment:
         if mode is not None:
             self._checkpoint_config.set_checkpointing_mode(mode)
         return self
+
+    def set_restart_strategy(self, restart_strategy: RestartStrategyConfiguration) -> None:
+        """What happens after a failure, by code instead of ``restart-strategy.*`` options.
+
+        Args:
+            restart_strategy: made by ``RestartStrategies``: ``fixed_delay_restart(3, 1000)``.
+        """
+        for key, value in strategy_as_options(restart_strategy).items():
+            self._set(key, value)
+
+    def get_restart_strategy(self) -> RestartStrategyConfiguration:
+        """What happens after a failure: as set by code or options, else Flink's default."""
+        checkpointing = self._checkpoint_config.is_checkpointing_enabled()
+        return strategy_from_options(self._settings(), checkpointing=checkpointing)
 
     def get_checkpoint_interval(self) -> int:
         """Milliseconds between batches, or -1 when batches follow each other at once."""

@@ -85,6 +85,22 @@ class SparkQuery:
         """Whether the query is running."""
         return self._query is not None and bool(self._query.isActive)
 
+    @property
+    def in_batch(self) -> bool:
+        """Whether a batch is being made, run or written to the checkpoint."""
+        try:
+            return self.active and bool(self._query.status["isTriggerActive"])  # type: ignore[union-attr]
+        except Exception:  # Spark has ended
+            return False
+
+    @property
+    def can_run_again(self) -> bool:
+        """Whether Spark itself is still there; without it no query can be started."""
+        try:
+            return not self._frame.sparkSession.sparkContext._jsc.sc().isStopped()
+        except Exception:  # its process is gone
+            return False
+
     def progress(self) -> dict[str, Any] | None:
         """Spark's report on the last batch."""
         if self._query is None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from headrace.control.job import read_messages
+from headrace.control.messages import read_messages
 from headrace.control.metrics import JobMetrics
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
@@ -41,7 +41,7 @@ from headrace.runtime.task import StopTask, Task
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headrace.control.job import BatchMessages
+    from headrace.control.messages import BatchMessages
     from headrace.datastream.connectors.base import Source
     from headrace.datastream.data_stream import DataStream
     from headrace.plan.physical import PhysicalPlan
@@ -179,8 +179,7 @@ class LocalRunner:
     def _commit(self, found: BatchMessages) -> list[Any]:
         for uid, committables in found.committables.items():
             self._committers[uid].commit(self._batch_id, committables)
-        for subtask, report in found.reports:
-            self.metrics.add_report(subtask, report)
+        self.metrics.end_batch(self._batch_id, found.reports, 0.0)
         self._batch_id += 1
         results = [list(output) for output in self._outputs]
         for output in self._outputs:

@@ -1,0 +1,224 @@
+"""The driver's side of the registry: one thread a job that writes, renews and answers.
+
+In: a Job, its lease, its place in the registry.  Out: a fresh file for `headrace list`, a fresh
+lock for other drivers, answers for `headrace cancel` and `headrace stop`.
+HANDLERS is the table of what can be asked; savepoints belong in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.control.processes import this_process
+from headrace.control.registry import JobRecord
+from headrace.control.requests import Inbox, Request
+from headrace.errors import ConnectorError, HeadraceError, JobError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.control.job import Failure, Job
+    from headrace.control.lease import Lease
+    from headrace.control.registry import Registry
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.25
+_WRITE_EVERY_S = 1.0
+_SIGN_OF_LIFE_S = 15.0
+# set by `headrace run --detached` for the process that it starts
+LAUNCH_VARIABLE, LOG_VARIABLE = "_HEADRACE_LAUNCH", "_HEADRACE_LAUNCH_LOG"
+
+
+def _cancel(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
+    # the answer comes first: the job, and with it this process, may end any moment now
+    threading.Thread(target=job.cancel, name="headrace-cancel", daemon=True).start()
+    return {"state": "CANCELLING"}
+
+
+def _stop(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
+    job.stop(drain=bool(arguments.get("drain")))
+    return {"state": job.status.name}
+
+
+# What another terminal can ask of a job: a handler gets the job and the arguments, and returns
+# what the client sees. Each runs in a thread of its own, so it may take its time.
+HANDLERS: dict[str, Callable[[Job, dict[str, Any]], dict[str, Any]]] = {
+    "cancel": _cancel,
+    "stop": _stop,
+}
+
+
+def new_record(
+    job: Job, *, checkpoint: str | None, parallelism: int, web: dict[str, str]
+) -> JobRecord:
+    """The record of a job that is about to run in this process."""
+    me = this_process()
+    now_ms = _now_ms()
+    return JobRecord(
+        job_id=job.job_id,
+        name=job.name,
+        state=job.status.name,
+        host=me.host,
+        pid=me.pid,
+        born=me.born,
+        started=now_ms,
+        updated=now_ms,
+        program=str(Path(sys.argv[0]).absolute()) if sys.argv and sys.argv[0] else "",
+        checkpoint=checkpoint,
+        parallelism=parallelism,
+        restart_strategy=str(job.strategy),
+        web=web,
+        launch=os.environ.get(LAUNCH_VARIABLE),
+        log=os.environ.get(LOG_VARIABLE),
+    )
+
+
+class JobAgent:
+    """Keeps a job's file, lock and requests up to date until the job has ended.
+
+    Args:
+        job: the job.
+        registry: where its file goes; a registry that cannot be written is told once, and the job
+            runs without it.
+        record: the file's first content.
+        lease: the lock of its checkpoint directory; None for a temporary one.
+    """
+
+    def __init__(
+        self, job: Job, registry: Registry, record: JobRecord, lease: Lease | None
+    ) -> None:
+        self._job = job
+        self._registry = registry
+        self._record = record
+        self._lease = lease
+        self._registered = True
+        self._inbox: Inbox | None = None
+        self._written: tuple[Any, ...] = ()
+        self._written_at = 0.0
+        self._over = threading.Event()
+        self._writing = threading.Lock()  # the job ends in another thread than this one's
+
+    def start(self) -> None:
+        """Show the job in the registry, and begin to listen."""
+        self._write()
+        if self._registered:
+            self._inbox = Inbox(self._registry.requests_of(self._record.job_id))
+        name = f"headrace-agent-{self._job.name}"
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def end(self) -> None:
+        """The job has ended: write its last state, give the directory free."""
+        self._over.set()
+        self._record.ended = _now_ms()
+        self._write()
+        if self._lease is not None:
+            self._lease.release()
+
+    def _run(self) -> None:
+        while not self._over.wait(_POLL_S):
+            self._renew()
+            self._answer()
+            if time.monotonic() - self._written_at >= _WRITE_EVERY_S:
+                self._write_if_changed()
+
+    # --- the lock ----------------------------------------------------------------------------
+
+    def _renew(self) -> None:
+        if self._lease is None:
+            return
+        try:
+            self._lease.renew()
+        except JobError as error:
+            self._job.fail(error)
+            self._lease = None
+        except (ConnectorError, OSError) as error:
+            log.warning("the lock of job %s could not be renewed: %s", self._job.name, error)
+
+    # --- the file ----------------------------------------------------------------------------
+
+    def _write_if_changed(self) -> None:
+        quiet_s = time.monotonic() - self._written_at
+        if self._facts() != self._written or quiet_s >= _SIGN_OF_LIFE_S:
+            self._write()
+
+    def _facts(self) -> tuple[Any, ...]:
+        job = self._job
+        return job.status, job.metrics.batches, job.restarts, len(job.failures)
+
+    def _write(self) -> None:
+        with self._writing:
+            if self._registered:
+                self._write_record()
+
+    def _write_record(self) -> None:
+        self._written, self._written_at = self._facts(), time.monotonic()
+        self._fill()
+        try:
+            self._registry.write(self._record)
+        except OSError as error:
+            self._registered = False
+            log.warning(
+                "job %s is not shown by `headrace list`: %s (set headrace.jobs.dir or "
+                "HEADRACE_HOME to a directory that can be written)",
+                self._job.name, error,
+            )  # fmt: skip
+
+    def _fill(self) -> None:
+        job, record = self._job, self._record
+        record.state = job.status.name
+        record.updated = _now_ms()
+        record.restarts = job.restarts
+        record.batches = job.metrics.batches
+        record.last_batch = job.metrics.last_batch_id
+        record.operators = job.metrics.snapshot()["operators"]
+        record.failures = [_failure(failure) for failure in list(job.failures)]
+        record.error = None if job.error is None else str(job.error)
+
+    # --- requests ----------------------------------------------------------------------------
+
+    def _answer(self) -> None:
+        if self._inbox is None:
+            return
+        for request in self._inbox.take():
+            threading.Thread(
+                target=self._handle, args=(request,), name="headrace-request", daemon=True
+            ).start()
+
+    def _handle(self, request: Request) -> None:
+        assert self._inbox is not None
+        try:
+            handler = HANDLERS.get(request.action)
+            if handler is None:
+                raise JobError(
+                    f"this job's headrace does not know {request.action!r}",
+                    fix="run the job with the headrace version of the command",
+                )
+            result = handler(self._job, request.arguments)
+        except BaseException as error:
+            self._inbox.refuse(request, error)
+        else:
+            self._inbox.answer(request, result)
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    error = failure.error
+    told = error.message if isinstance(error, HeadraceError) else str(error)
+    return {
+        "when": failure.when_ms,
+        "type": type(error).__name__,
+        "message": told[:2000],
+        "where": getattr(error, "where", None),
+        "batches": failure.batches,
+        "delay_ms": failure.delay_ms,
+    }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,76 @@
+"""What the tasks of a batch told the driver: errors, counts, and what sinks staged.
+
+In: packets of the last stage.  Out: BatchMessages.  Next: control/attempt.py acts on them
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import HeadraceError, JobError
+from headrace.runtime.buffers import content_of, frames_of
+from headrace.runtime.records import MAX_TIMESTAMP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+@dataclass(slots=True)
+class BatchMessages:
+    """What the tasks of one batch told the driver."""
+
+    committables: dict[str, list[Any]] = field(default_factory=dict)
+    reports: list[tuple[int, dict[str, dict[str, Any]]]] = field(default_factory=list)
+    wake_at: int | None = None
+    error: HeadraceError | None = None
+
+    @property
+    def at_end_of_time(self) -> bool:
+        """Whether the end of input has reached the operators: every timer has fired."""
+        return any(
+            content["watermark"] == MAX_TIMESTAMP
+            for _, report in self.reports
+            for content in report.values()
+        )
+
+
+def read_messages(packets: Iterable[bytes]) -> BatchMessages:
+    """Open the packets that reached the driver."""
+    found = BatchMessages()
+    for packet in packets:
+        for frame in frames_of(packet):
+            message = content_of(frame)
+            if message is not None:
+                _MESSAGES[message[0]](found, *message[1:])
+    return found
+
+
+def _on_commit(found: BatchMessages, uid: str, committables: list[Any]) -> None:
+    found.committables.setdefault(uid, []).extend(committables)
+
+
+def _on_report(
+    found: BatchMessages, level: int, subtask: int, report: dict[str, Any], wake_at: int | None
+) -> None:
+    found.reports.append((subtask, report))
+    if wake_at is not None:
+        found.wake_at = wake_at if found.wake_at is None else min(found.wake_at, wake_at)
+
+
+def _on_error(found: BatchMessages, content: bytes) -> None:
+    if found.error is None:
+        try:
+            found.error, cause = pickle.loads(content)
+            assert found.error is not None
+            found.error.__cause__ = cause
+        except Exception as error:
+            found.error = JobError(f"a task failed, and its error could not be read: {error}")
+
+
+_MESSAGES: dict[str, Callable[..., None]] = {
+    "commit": _on_commit,
+    "report": _on_report,
+    "error": _on_error,
+}

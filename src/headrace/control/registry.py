@@ -1,0 +1,204 @@
+"""The jobs of this user on disk, so that another terminal can list and steer them.
+
+    $HEADRACE_HOME/jobs/            (~/.headrace/jobs; option headrace.jobs.dir)
+        <job id>.json               one job, replaced as a whole whenever something changes
+        <job id>.requests/          what others ask of it (control/requests.py)
+
+In: what a driver writes about its job.  Out: JobRecords, with the state as it is now: a job whose
+driver has died is LOST, whatever its file says.  Needs no Spark.  Next: control/agent.py writes
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+import uuid
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.options import OPTIONS
+from headrace.control.processes import Process
+from headrace.errors import JobNameInUseError, JobNotFoundError
+
+if TYPE_CHECKING:
+    from headrace.common.configuration import Configuration
+
+LOST = "LOST"
+ENDED = frozenset({"FINISHED", "FAILED", "CANCELED", LOST})
+# a driver of another machine that has not written for this long is taken for dead
+_SILENT_S = 60.0
+_KEPT_ENDED = 200
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """One job as its file tells it. Times are epoch milliseconds."""
+
+    job_id: str
+    name: str
+    state: str
+    host: str
+    pid: int
+    born: str
+    started: int
+    updated: int
+    ended: int | None = None
+    program: str = ""
+    checkpoint: str | None = None  # None: temporary, gone with the job
+    parallelism: int = 1
+    restart_strategy: str = ""
+    restarts: int = 0
+    batches: int = 0
+    last_batch: int = -1
+    operators: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    error: str | None = None
+    web: dict[str, str] = field(default_factory=dict)
+    log: str | None = None
+    launch: str | None = None
+
+    @property
+    def driver(self) -> Process:
+        """The process that runs the job."""
+        return Process(self.host, self.pid, self.born)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the job has not ended."""
+        return self.state not in ENDED
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> JobRecord:
+        """From plain data; keys of later versions are left aside."""
+        known = {f.name for f in fields(JobRecord)}
+        return JobRecord(**{key: value for key, value in content.items() if key in known})
+
+
+class Registry:
+    """The directory with the files of all jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @staticmethod
+    def of(configuration: Configuration) -> Registry:
+        """The registry that the settings, or the variables of the process, name."""
+        named = configuration.get(OPTIONS["headrace.jobs.dir"])
+        if named:
+            return Registry(Path(str(named)).expanduser().absolute())
+        home = os.environ.get("HEADRACE_HOME") or "~/.headrace"
+        return Registry(Path(home).expanduser().absolute() / "jobs")
+
+    def requests_of(self, job_id: str) -> Path:
+        """Where requests to a job are put."""
+        return self.folder / f"{job_id}.requests"
+
+    # --- the driver's side -------------------------------------------------------------------
+
+    def write(self, record: JobRecord) -> None:
+        """Replace the file of a job; readers see the old content or the new, never a part."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / f"{record.job_id}.json", record.to_json())
+
+    def forget(self, job_id: str) -> None:
+        """Remove a job and its requests."""
+        (self.folder / f"{job_id}.json").unlink(missing_ok=True)
+        shutil.rmtree(self.requests_of(job_id), ignore_errors=True)
+
+    def forget_old(self) -> None:
+        """Keep the newest ended jobs only; looks into the files when there are many."""
+        if sum(1 for _ in self.folder.glob("*.json")) < _KEPT_ENDED * 5 // 4:
+            return
+        ended = [record for record in self.all() if not record.is_running]
+        for record in ended[_KEPT_ENDED:]:
+            self.forget(record.job_id)
+            if record.log:
+                Path(record.log).unlink(missing_ok=True)
+
+    def check_name_is_free(self, name: str, job_id: str | None = None) -> None:
+        """Refuse a name that a running job has.
+
+        Raises:
+            JobNameInUseError: there is such a job, other than `job_id`.
+        """
+        for record in self.all():
+            if record.is_running and record.name == name and record.job_id != job_id:
+                raise JobNameInUseError(
+                    f"job name {name!r} is in use by running job {record.job_id[:8]}",
+                    where=str(record.driver),
+                    fix=f"choose another name, or `headrace cancel {record.job_id[:8]}` first",
+                )
+
+    # --- everybody's side --------------------------------------------------------------------
+
+    def all(self) -> list[JobRecord]:
+        """All known jobs, the newest first."""
+        found = [self._read(path) for path in self.folder.glob("*.json")]
+        return sorted(
+            (record for record in found if record is not None),
+            key=lambda record: record.started,
+            reverse=True,
+        )
+
+    def get(self, job_id: str) -> JobRecord | None:
+        """One job by its whole id."""
+        return self._read(self.folder / f"{job_id}.json")
+
+    def find(self, text: str) -> JobRecord:
+        """One job by its id, the beginning of its id, or the name of a running job.
+
+        Raises:
+            JobNotFoundError: none fits, or several do.
+        """
+        records = self.all()
+        by_id = [record for record in records if record.job_id.startswith(text.lower())]
+        by_name = [record for record in records if record.name == text]
+        named = [record for record in by_name if record.is_running] or by_name
+        found = by_id if text and by_id else named
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise JobNotFoundError(
+                f"there is no job {text!r}",
+                where=str(self.folder),
+                fix="`headrace list --all` shows all jobs that are known here",
+            )
+        several = ", ".join(f"{record.job_id[:12]} ({record.name})" for record in found[:5])
+        raise JobNotFoundError(
+            f"{text!r} fits {len(found)} jobs: {several}", fix="give more digits of the id"
+        )
+
+    def _read(self, path: Path) -> JobRecord | None:
+        try:
+            record = JobRecord.from_json(json.loads(path.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None  # just removed, or not ours
+        if record.is_running and not _has_driver(record):
+            record.state = LOST
+        return record
+
+
+def _has_driver(record: JobRecord) -> bool:
+    alive = record.driver.is_alive()
+    if alive is None:
+        return time.time() - record.updated / 1000 < _SILENT_S
+    return alive
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a small file that is either wholly there or not at all."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        draft.write_text(json.dumps(content, indent=1, default=str))
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()

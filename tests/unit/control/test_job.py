@@ -1,0 +1,387 @@
+"""A job's life with queries that fail on purpose: restarts, cancel, stop; no Spark."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.common.job_status import JobStatus
+from headrace.common.restart_strategy import RestartStrategies
+from headrace.control.attempt import Attempt
+from headrace.control.job import Job, running_jobs
+from headrace.control.messages import BatchMessages
+from headrace.datastream.connectors.sink import Committer, CommitterContext, WriterContext
+from headrace.errors import (
+    ConfigurationError,
+    ConnectorError,
+    HeadraceError,
+    JobError,
+    UserFunctionError,
+)
+from headrace.runtime.records import MAX_TIMESTAMP
+from headrace.runtime.sinks.collect import CollectSink
+from headrace.runtime.sinks.record_chunks import ShippingWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATIENCE_S = 10.0
+RETRY = RestartStrategies.fixed_delay_restart(2, 0)
+Batches = dict[int, "list[int] | Exception"]
+
+
+class FakeQuery:
+    """A query of numbered batches, as Spark would run them: from the first uncommitted one on."""
+
+    def __init__(self, attempt: Attempt, log: FakeLog, batches: Batches) -> None:
+        self.attempt, self.log, self.batches = attempt, log, batches
+        self.can_run_again = log.spark_lives
+        self.stopped = threading.Event()
+        self.in_batch = False
+
+    def start(self) -> None:
+        if isinstance(self.log.start_error, Exception):
+            error, self.log.start_error = self.log.start_error, None
+            raise error
+
+    def wait_until_idle(self) -> None:
+        for number, content in self.batches.items():
+            if number <= self.log.committed:
+                continue
+            if self.stopped.is_set():
+                return
+            self._batch(number, content)
+        while self.log.endless and not self.stopped.is_set():
+            self._command()
+            time.sleep(0.002)
+
+    def _command(self) -> None:
+        if self.log.commands and "end" in self.log.commands:
+            self.log.commands.remove("end")
+            self._batch(self.log.committed + 1, [], watermark=MAX_TIMESTAMP)
+
+    def _batch(self, number: int, content: Any, watermark: int = 0) -> None:
+        self.in_batch = True
+        try:
+            self.attempt.run_batch(number, lambda: self._work(number, content, watermark))
+            self.log.after_batch(number)
+            self.log.committed = number
+        finally:
+            self.in_batch = False
+
+    def _work(self, number: int, content: Any, watermark: int) -> BatchMessages:
+        self.log.ran.append(number)
+        if isinstance(content, Exception):
+            self.batches[number] = [number]  # works the next time
+            raise content
+        report = {
+            "records_in": len(content),
+            "records_out": 0,
+            "late_records_dropped": 0,
+            "gauges": {},
+            "counters": {},
+            "accumulators": {},
+            "watermark": watermark,
+        }
+        return BatchMessages({"sink": content}, [(0, {"sink": report})])
+
+    wait = wait_until_idle
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class FakeLog:
+    """Spark's checkpoint, and what happened."""
+
+    def __init__(self, *, endless: bool) -> None:
+        self.committed = -1
+        self.ran: list[int] = []
+        self.start_error: Exception | None = None
+        self.endless = endless
+        self.spark_lives = True
+        self.commands: list[str] = []
+        self.after_batch: Callable[[int], None] = lambda number: None
+
+
+class ListCommitter(Committer):
+    def __init__(self, events: list[Any]) -> None:
+        self.events = events
+
+    def commit(self, batch_id: int, committables: list[Any]) -> None:
+        self.events.append((batch_id, committables))
+
+    def end_of_input(self) -> None:
+        self.events.append("end of input")
+
+    def close(self) -> None:
+        self.events.append("close")
+
+
+class Commands:
+    def __init__(self, log: FakeLog) -> None:
+        self.log = log
+
+    def send(self, command: str) -> None:
+        self.log.commands.append(command)
+
+    def wake_at(self, when_ms: int | None) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Bench:
+    """A job on fakes, and all that can be seen of it."""
+
+    def __init__(
+        self, batches: Batches, *, strategy: Any = RETRY, endless: bool = False, timed: bool = False
+    ) -> None:
+        self.log = FakeLog(endless=endless)
+        self.events: list[Any] = []
+        self.queries: list[FakeQuery] = []
+        self.batches = batches
+        self.timed = timed
+        self.ends: list[JobStatus] = []
+        self.job = Job(
+            job_id="ab12",
+            name="job",
+            strategy=strategy,
+            make_attempt=self.make_attempt,
+            on_end=lambda job: self.ends.append(job.status),
+        )
+
+    def make_attempt(self, metrics: Any) -> Attempt:
+        attempt = Attempt(
+            bounded=not self.log.endless,
+            exhausted=lambda query: True,
+            committers={"sink": ("sink", self.committer())},
+            commands=Commands(self.log) if self.timed else None,  # type: ignore[arg-type]
+            metrics=metrics,
+        )
+        self.queries.append(FakeQuery(attempt, self.log, self.batches))
+        attempt.start(self.queries[-1])
+        return attempt
+
+    def committer(self) -> Committer:
+        return ListCommitter(self.events)
+
+    def run(self) -> Job:
+        self.job.start()
+        assert self.job.wait(PATIENCE_S)
+        return self.job
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+
+
+def test_a_job_without_failures_runs_once_and_ends() -> None:
+    bench = Bench({0: [1], 1: [2]})
+    job = bench.run()
+    assert (job.status, job.error, job.restarts) == (JobStatus.FINISHED, None, 0)
+    assert bench.events == [(0, [1]), (1, [2]), "end of input", "close"]
+    assert bench.ends == [JobStatus.FINISHED]
+    assert job not in running_jobs()
+
+
+def test_a_failed_batch_is_repeated_by_a_new_attempt_from_the_checkpoint() -> None:
+    error = UserFunctionError("it raised")
+    bench = Bench({0: [1], 1: error, 2: [3]})
+    job = bench.run()
+    assert (job.status, job.error, job.restarts) == (JobStatus.FINISHED, None, 1)
+    assert bench.log.ran == [0, 1, 1, 2]
+    assert bench.events == [(0, [1]), "close", (1, [1]), (2, [3]), "end of input", "close"]
+    assert [failure.error for failure in job.failures] == [error]
+    assert job.metrics.snapshot()["numRestarts"] == 1
+
+
+def test_the_last_error_is_raised_and_says_how_often_the_job_was_restarted() -> None:
+    bench = Bench({})
+    errors = [UserFunctionError(f"failure {n}", where="pipeline.py:3") for n in range(3)]
+
+    def fail_again(number: int) -> None:
+        raise errors[len(bench.queries) - 1]
+
+    bench.batches = {0: [1]}
+    bench.log.after_batch = fail_again
+    job = bench.run()
+    assert job.status is JobStatus.FAILED
+    assert job.error is errors[2]
+    assert str(job.error).splitlines()[:2] == [
+        "[USER_FUNCTION] failure 2; the job was restarted 2 times before "
+        "(Restart with fixed delay (0 ms). #2 restart attempts.)",
+        "  where: pipeline.py:3",
+    ]
+    assert [failure.delay_ms for failure in job.failures] == [0, 0, None]
+    # the batch was committed by the sinks, but not by Spark: it comes again and counts once
+    assert job.metrics.batches == 1
+    assert job.metrics.snapshot()["operators"]["sink"]["numRecordsIn"] == 1
+
+
+def test_an_error_without_restarts_is_left_as_it_is() -> None:
+    bench = Bench({0: UserFunctionError("once")}, strategy=RestartStrategies.no_restart())
+    assert str(bench.run().error) == "[USER_FUNCTION] once"
+    assert len(bench.queries) == 1
+
+
+def test_what_repeats_for_certain_is_not_tried_again() -> None:
+    bench = Bench({0: ConfigurationError("nonsense")})
+    assert bench.run().status is JobStatus.FAILED
+    assert len(bench.queries) == 1
+
+
+def test_without_spark_there_is_no_other_attempt() -> None:
+    bench = Bench({0: JobError("connection refused")})
+    bench.log.spark_lives = False
+    job = bench.run()
+    assert job.status is JobStatus.FAILED
+    assert len(bench.queries) == 1
+    assert job.error is not None
+    assert "run the program again" in job.error.__notes__[0]
+
+
+def test_an_attempt_that_cannot_be_built_is_one_more_failure() -> None:
+    bench = Bench({0: UserFunctionError("first"), 1: [2]})
+    make = bench.job._make_attempt
+    broken = [ConnectorError("no source")]
+
+    def make_attempt(metrics: Any) -> Attempt:
+        if bench.queries and broken:
+            raise broken.pop()
+        return make(metrics)
+
+    bench.job._make_attempt = make_attempt
+    job = bench.run()
+    assert job.status is JobStatus.FINISHED
+    assert [type(failure.error).__name__ for failure in job.failures] == [
+        "UserFunctionError",
+        "ConnectorError",
+    ]
+    assert job.restarts == 2
+
+
+def test_the_first_start_raises_where_the_job_was_submitted() -> None:
+    bench = Bench({})
+    bench.log.start_error = ConnectorError("no such folder")
+    with pytest.raises(ConnectorError, match="no such folder"):
+        bench.job.start()
+    assert bench.job.status is JobStatus.FAILED
+    assert bench.ends == [JobStatus.FAILED]
+    assert bench.job not in running_jobs()
+
+
+def test_a_restarting_job_shows_it_and_can_be_cancelled() -> None:
+    strategy = RestartStrategies.fixed_delay_restart(5, 3_600_000)
+    bench = Bench({0: UserFunctionError("it raised")}, strategy=strategy)
+    bench.job.start()
+    bench.until(lambda: bench.job.status is JobStatus.RESTARTING)
+    with pytest.raises(JobError, match="RESTARTING and has no batch"):
+        bench.job.stop()
+    bench.job.cancel()
+    assert bench.job.wait(PATIENCE_S)
+    assert bench.job.status is JobStatus.CANCELED
+    assert bench.job.error is None
+    assert len(bench.queries) == 1
+
+
+def test_a_batch_that_is_running_when_the_job_is_cancelled_commits_nothing() -> None:
+    bench = Bench({}, endless=True)
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(list[int]):
+        def __len__(self) -> int:
+            begun.set()
+            assert go_on.wait(PATIENCE_S)
+            return 1
+
+    bench.batches = {0: [1], 1: Slow()}
+    bench.job.start()
+    assert begun.wait(PATIENCE_S)
+    bench.job.cancel()
+    go_on.set()
+    assert bench.job.wait(PATIENCE_S)
+    assert bench.job.status is JobStatus.CANCELED
+    assert bench.events == [(0, [1]), "close"]
+    bench.job.cancel()  # a second time does no harm
+
+
+def test_stop_ends_an_idle_job_behind_its_last_batch_without_end_of_input() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    bench.job.stop()
+    assert bench.job.wait(PATIENCE_S)
+    assert bench.job.status is JobStatus.FINISHED
+    assert bench.events == [(0, [1]), "close"]
+
+
+def test_stop_lets_a_busy_job_finish_its_batch_and_begins_no_other() -> None:
+    bench = Bench({n: [n] for n in range(1000)}, endless=True)
+    bench.log.after_batch = lambda number: time.sleep(0.001)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed >= 3)
+    bench.job.stop()
+    bench.job.stop()
+    assert bench.job.wait(PATIENCE_S)
+    assert (bench.job.status, bench.job.error) == (JobStatus.FINISHED, None)
+    assert bench.events[-2][0] == bench.log.committed < 999
+    assert bench.log.ran == list(range(bench.log.committed + 1))
+
+
+def test_drain_lets_time_reach_its_end_first() -> None:
+    bench = Bench({0: [1]}, endless=True, timed=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    bench.job.stop(drain=True)
+    assert bench.job.wait(PATIENCE_S)
+    assert bench.job.status is JobStatus.FINISHED
+    assert bench.events == [(0, [1]), (1, []), "end of input", "close"]
+
+
+def test_a_failure_from_outside_ends_the_job_for_good() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    bench.job.fail(JobError("the lock is lost"))
+    assert bench.job.wait(PATIENCE_S)
+    assert bench.job.status is JobStatus.FAILED
+    assert isinstance(bench.job.error, HeadraceError)
+    assert bench.job.error.message == "the lock is lost"
+    assert len(bench.queries) == 1
+
+
+def test_collected_records_come_once_although_their_batch_comes_twice() -> None:
+    """The sinks took batch 0, then Spark failed to note it: the next attempt repeats it."""
+    delivered: list[Any] = []
+    sink = CollectSink(delivered.extend)
+    bench = Bench({0: [], 1: []})
+    bench.job.job_id = "collected-once"
+    bench.committer = lambda: sink.create_committer(  # type: ignore[method-assign]
+        CommitterContext(job_id="collected-once", sink_uid="sink")
+    )
+    failed = []
+
+    def disk_full_once(number: int) -> None:
+        if not failed:
+            failed.append(number)
+            raise OSError("disk full")
+
+    bench.log.after_batch = disk_full_once
+    bench.batches = {0: [_chunk("a", "b")], 1: [_chunk("c")]}
+    assert bench.run().status is JobStatus.FINISHED
+    assert bench.log.ran == [0, 0, 1]
+    assert delivered == ["a", "b", "c"]
+
+
+def _chunk(*values: Any) -> Any:
+    writer = ShippingWriter(WriterContext(0, 1, "try", "collected-once", "sink", 0))
+    writer.write(list(values), None)
+    (chunk,) = writer.prepare_commit()
+    return chunk

@@ -1,0 +1,156 @@
+"""One driver at a time on a checkpoint directory, also after crashes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.control.lease import LOCK_FILE, Lease
+from headrace.errors import CheckpointLockedError, JobError
+from headrace.runtime.sinks.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.while_asleep: Callable[[], None] = lambda: None
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.while_asleep()
+
+
+def lease_on(folder: Path, clock: Clock | None = None, name: str = "job") -> Lease:
+    clock = clock or Clock()
+    return Lease(
+        Storage.open(str(folder)), name, local_path=str(folder), clock=clock, sleep=clock.sleep
+    )
+
+
+def content(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / LOCK_FILE).read_text()))
+
+
+def change(folder: Path, **fields: Any) -> None:
+    (folder / LOCK_FILE).write_text(json.dumps({**content(folder), **fields}))
+
+
+def test_a_second_driver_is_refused_and_told_who_runs(tmp_path: Path) -> None:
+    first = lease_on(tmp_path, name="orders")
+    first.acquire()
+    before = content(tmp_path)
+    with pytest.raises(CheckpointLockedError, match=r"'orders' is running .* process \d+ on"):
+        lease_on(tmp_path).acquire()
+    assert content(tmp_path) == before
+
+    first.release()
+    assert not (tmp_path / LOCK_FILE).exists()
+    lease_on(tmp_path).acquire()
+
+
+def test_a_dead_driver_of_this_machine_is_replaced_at_once(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from headrace.control.lease import Lease\n"
+        "from headrace.runtime.sinks.storage import Storage\n"
+        "Lease(Storage.open(sys.argv[1]), 'dead', local_path=sys.argv[1]).acquire()\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+    assert content(tmp_path)["job"] == "dead"
+
+    clock = Clock()
+    lease_on(tmp_path, clock, "next").acquire()
+
+    assert content(tmp_path)["job"] == "next"
+    assert clock.now == 0
+
+
+def test_a_later_process_with_the_same_pid_is_not_the_owner(tmp_path: Path) -> None:
+    lease_on(tmp_path).acquire()
+    change(tmp_path, born="1")
+    lease_on(tmp_path, name="next").acquire()
+    assert content(tmp_path)["job"] == "next"
+
+
+def test_a_silent_driver_of_another_machine_is_replaced_after_its_lease(tmp_path: Path) -> None:
+    lease_on(tmp_path).acquire()
+    change(tmp_path, host="elsewhere", lease_s=12)
+    clock = Clock()
+    lease_on(tmp_path, clock, "next").acquire()
+    assert content(tmp_path)["job"] == "next"
+    assert 12 <= clock.now < 13
+
+
+def test_a_driver_of_another_machine_that_gives_a_sign_of_life_keeps_its_lock(
+    tmp_path: Path,
+) -> None:
+    lease_on(tmp_path, name="far").acquire()
+    change(tmp_path, host="elsewhere")
+    clock = Clock()
+    clock.while_asleep = lambda: change(tmp_path, beat=1) if clock.now > 5 else None
+    with pytest.raises(CheckpointLockedError, match="'far' is running"):
+        lease_on(tmp_path, clock).acquire()
+    assert clock.now < 6
+
+
+def test_a_driver_that_was_taken_for_dead_finds_out_and_leaves_the_new_lock_alone(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    slow = lease_on(tmp_path, clock, "slow")
+    slow.acquire()
+    change(tmp_path, born="1")
+    lease_on(tmp_path, name="next").acquire()
+
+    slow.renew()  # not yet time to look
+    clock.now += 11
+    with pytest.raises(JobError, match="taken over by process"):
+        slow.renew()
+    slow.release()
+    assert content(tmp_path)["job"] == "next"
+
+
+def test_renewing_is_a_sign_of_life_every_third_of_the_lease(tmp_path: Path) -> None:
+    clock = Clock()
+    lease = lease_on(tmp_path, clock)
+    lease.acquire()
+    beats = []
+    for _ in range(30):
+        clock.now += 1
+        lease.renew()
+        beats.append(content(tmp_path)["beat"])
+    assert (beats[8], beats[9], beats[28], beats[29]) == (0, 1, 2, 3)
+
+
+def test_a_cut_off_lock_file_protects_nobody(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text('{"host": "x", "pi')
+    lease_on(tmp_path, name="next").acquire()
+    assert content(tmp_path)["job"] == "next"
+
+
+def test_of_two_newcomers_one_gets_the_lock(tmp_path: Path) -> None:
+    lease_on(tmp_path).acquire()
+    change(tmp_path, host="elsewhere", lease_s=3)
+    clock = Clock()
+    other = lease_on(tmp_path, name="faster")
+
+    def hurry() -> None:
+        if clock.now > 2:
+            clock.while_asleep = lambda: None
+            other._write()
+
+    clock.while_asleep = hurry
+    with pytest.raises(CheckpointLockedError, match="'faster' is running"):
+        lease_on(tmp_path, clock).acquire()
