@@ -1,4 +1,4 @@
-"""The programs in docs/how-to/test-programs.md run; they need no Spark."""
+"""The programs of these pages run, top to bottom; they need no Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = ["how-to/test-programs.md"]
+PAGES = ["how-to/test-programs.md", "joins.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -18,5 +18,6 @@ def test_the_programs_of_the_page_run(page: str, repository: Path) -> None:
     text = (repository / "docs" / page).read_text(encoding="utf-8")
     programs = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert programs
+    names = {"__name__": "snippet"}
     for program in programs:
-        exec(compile(program, page, "exec"), {"__name__": "snippet"})
+        exec(compile(program, page, "exec"), names)
