@@ -7,6 +7,7 @@ shuffle partitions, the state store and more from the session when a query start
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import os
 import shutil
@@ -15,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
@@ -83,7 +85,9 @@ def job_session(base: SparkSession, settings: Mapping[str, str], partitions: int
     session = base.newSession()
     wanted = {**_JOB_SETTINGS, **settings, "spark.sql.shuffle.partitions": str(partitions)}
     for key, value in wanted.items():
-        if session.conf.isModifiable(key):
+        # Static settings belong to the context. Settings that Spark has not registered, such as
+        # those of RocksDB, are no less real: isModifiable() would say no to both.
+        with contextlib.suppress(AnalysisException):
             session.conf.set(key, value)
     return session
 

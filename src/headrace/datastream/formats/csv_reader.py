@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from headrace.common.type_inference import infer_type
 from headrace.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.datastream.connectors.file_source import MalformedRecords, StreamFormat
 from headrace.errors import InvalidArgumentError
@@ -280,14 +281,16 @@ def malformed_options(malformed: MalformedRecords) -> dict[str, str]:
 
 
 def as_type_info(kind: Any) -> TypeInformation:
-    """A type given as ``Types.INT()`` or as a table type such as ``DataTypes.INT()``."""
-    if isinstance(kind, TypeInformation):
-        return kind
+    """A type given as ``Types.INT()``, as ``DataTypes.INT()``, or as a class with type hints."""
     if hasattr(kind, "to_type_info"):
         converted: TypeInformation = kind.to_type_info()
         return converted
+    found = infer_type(kind)
+    if found is not None:
+        return found
     raise InvalidArgumentError(
-        f"{kind!r} is not a type", fix="use one of headrace.common.Types, such as Types.INT()"
+        f"{kind!r} is not a type",
+        fix="use one of headrace.common.Types, such as Types.INT(), a dataclass or a NamedTuple",
     )
 
 

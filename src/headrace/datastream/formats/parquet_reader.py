@@ -22,7 +22,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     A column that a file does not have is None; one of another type fails.
 
     Args:
-        row_type: ``Types.ROW_NAMED(...)`` or a table row type; nested types are fine.
+        row_type: ``Types.ROW_NAMED(...)``, a dataclass or NamedTuple, or a table row type; nested
+            types are fine.
         hadoop_config: not used; set ``spark.hadoop.*`` on the session instead.
         batch_size: not used; see ``spark.sql.parquet.columnarReaderBatchSize``.
         is_utc_timestamp: not used; the files say themselves what their timestamps mean.
