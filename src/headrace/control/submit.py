@@ -153,7 +153,9 @@ def _job(
     lease: Lease | None,
     spec: JobSpec,
 ) -> tuple[Job, JobAgent]:
-    spark = job_session(base, _spark_settings(spec), physical.slots)
+    spark = job_session(
+        base, _spark_settings(spec), physical.slots, local_checkpoint=job_dir.local_path is not None
+    )
     job = Job(
         job_id=job_id,
         name=spec.name,
