@@ -7,7 +7,6 @@ record by record, with watermarks that leave records behind.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from headrace.datastream.window import (
 )
 from headrace.runtime.operators.join import IntervalJoinOperator
 from headrace.testing import LocalRunner, TwoInputHarness
+from properties.test_batch_cuts import Cut, _cuts
 
 TYPE = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])  # key, number, time
 Record = tuple[str, int, int]
@@ -33,30 +33,6 @@ Record = tuple[str, int, int]
 # --- whole programs, cut in any way --------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Cut:
-    """How one run of a program is cut."""
-
-    sizes: list[int]
-    restarts: frozenset[int]
-    source_tasks: int
-    parallelism: int
-
-    def batches(self, records: list[Record]) -> list[list[Record]]:
-        found, start = [], 0
-        for size in self.sizes:
-            found.append(records[start : start + size])
-            start += size
-        return [*found, records[start:]]
-
-
-_cuts = st.builds(
-    Cut,
-    sizes=st.lists(st.integers(0, 5), max_size=4),
-    restarts=st.frozensets(st.integers(0, 4), max_size=3),
-    source_tasks=st.integers(1, 3),
-    parallelism=st.integers(1, 3),
-)
 # times around zero and around a boundary of the buckets in which records are kept
 _times = st.one_of(st.integers(-15, 40), st.integers(4085, 4105))
 _records = st.lists(st.tuples(st.sampled_from("abc"), _times), max_size=14).map(
