@@ -1,0 +1,88 @@
+"""`headrace explain`: the plan of a program that is not run.
+
+In: a program (cli/program.py).  Out: levels, chains and exchanges as text, or Flink's plan JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.output import AsJson, error_text, people, show_json, told_errors
+from headrace.cli.settings import (
+    Definitions,
+    Parallelism,
+    Program,
+    ProgramArguments,
+    put_settings,
+    read_settings,
+)
+from headrace.errors import EmptyProgramError
+
+if TYPE_CHECKING:
+    from headrace.cli.program import CapturedProgram
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    # what follows the program belongs to the program
+    app.command("explain", context_settings={"allow_interspersed_args": False})(explain)
+
+
+def explain(
+    program: Program,
+    arguments: ProgramArguments = None,
+    parallelism: Parallelism = None,
+    definitions: Definitions = None,
+    as_json: AsJson = False,
+    name: Annotated[str | None, typer.Option("--job", help="Only the job of this name.")] = None,
+) -> None:
+    """Show how a program would run, without running it.
+
+    The script is executed up to its end, but execute() does nothing: no Spark is started and no
+    sink is touched.
+
+    \b
+    Examples:
+      headrace explain pipeline.py
+      headrace explain --parallelism 8 my_package.jobs:main --json
+    """
+    from headrace.cli.program import capture_program
+
+    with told_errors(as_json=as_json):
+        put_settings(read_settings(definitions, parallelism=parallelism))
+        captured, error = capture_program(program, arguments or [])
+        found = [one for one in captured if name in (None, one.name)]
+        if not found:
+            raise EmptyProgramError(
+                f"{program} executes nothing" + (f" of the name {name!r}" if name else ""),
+                fix="call env.execute(), or give module:function a function that does",
+            )
+        if as_json:
+            show_json({"jobs": [_document(one) for one in found]})
+        else:
+            typer.echo("\n\n".join(_text(one) for one in found))
+    if error is not None:
+        people().print(
+            f"the program ended after that with {error_text(error)}\n"
+            "(results that it waits for do not come while it is explained)",
+            style="yellow",
+            markup=False,
+        )
+
+
+def _text(captured: CapturedProgram) -> str:
+    from headrace.plan.explain import plan_as_text
+
+    return f"job {captured.name!r}\n{plan_as_text(captured.graph, captured.options)}"
+
+
+def _document(captured: CapturedProgram) -> dict[str, Any]:
+    from headrace.plan.explain import plan_as_json
+
+    return {
+        "name": captured.name,
+        "plan": json.loads(plan_as_json(captured.graph, captured.options)),
+    }

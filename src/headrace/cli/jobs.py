@@ -1,0 +1,268 @@
+"""`headrace list`, `status`, `cancel` and `stop`: the jobs of this user, from any terminal.
+
+In: the registry on disk (control/registry.py).  Out: tables, JSON, requests to drivers
+(control/requests.py).  No Spark is loaded for any of this.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headrace.cli.output import (
+    DONE,
+    JOB_FAILED,
+    AsJson,
+    JobText,
+    people,
+    registry,
+    show_json,
+    told_errors,
+)
+from headrace.control.registry import LOST
+from headrace.control.requests import ask
+from headrace.errors import JobError
+
+if TYPE_CHECKING:
+    from headrace.control.registry import JobRecord
+
+_STYLES = {
+    "RUNNING": "green",
+    "FINISHED": "blue",
+    "RESTARTING": "yellow",
+    "CANCELLING": "yellow",
+    "FAILED": "red",
+    LOST: "red",
+}
+_NO_TIME = -(1 << 63)
+_END_OF_TIME = (1 << 63) - 1
+
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for the job's end.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("list")(list_jobs)
+    app.command()(status)
+    app.command()(cancel)
+    app.command()(stop)
+
+
+# --- looking -------------------------------------------------------------------------------------
+
+
+def list_jobs(
+    every: Annotated[
+        bool, typer.Option("--all", "-a", help="Ended and lost jobs as well.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the jobs that are running on this machine.
+
+    A job whose driver died without a word is LOST: run its program again to go on from its
+    checkpoint.
+
+    \b
+    Examples:
+      headrace list
+      headrace list --all --json
+    """
+    with told_errors(as_json=as_json):
+        everything = registry().all()
+    shown = [record for record in everything if every or record.is_running]
+    if as_json:
+        show_json([record.to_json() for record in shown])
+        return
+    lost = sum(record.state == LOST for record in everything)
+    if not shown:
+        typer.echo("no jobs" if every else "no running jobs")
+    else:
+        _output().print(_table(shown))
+    if lost and not every:
+        people().print(f"{lost} lost: headrace list --all shows them", style="yellow")
+
+
+def _table(records: list[JobRecord]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("ID", "NAME", "STATE", "STARTED", "BATCHES", "RESTARTS", "CHECKPOINT"):
+        table.add_column(column, overflow="fold")
+    for record in records:
+        table.add_row(
+            record.job_id[:12],
+            record.name,
+            _styled(record.state),
+            _when(record.started),
+            str(record.batches),
+            str(record.restarts),
+            record.checkpoint or "(temporary)",
+        )
+    return table
+
+
+def status(job: JobText, as_json: AsJson = False) -> None:
+    """Show one job: its state, its counts by operator, its failures.
+
+    Exit code 1 if the job failed or was lost, so that scripts can ask.
+
+    \b
+    Examples:
+      headrace status 3f2a
+      headrace status orders --json
+    """
+    with told_errors(as_json=as_json):
+        record = registry().find(job)
+    if as_json:
+        show_json(record.to_json())
+    else:
+        _show(record)
+    raise typer.Exit(JOB_FAILED if record.state in ("FAILED", LOST) else DONE)
+
+
+def _show(record: JobRecord) -> None:
+    output = _output()
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    for label, value in _facts(record).items():
+        facts.add_row(label, value)
+    output.print(facts)
+    if record.operators:
+        output.print(_operators(record))
+    for failure in record.failures:
+        after = failure["delay_ms"]
+        then = "gave up" if after is None else f"restarted after {after / 1000:g} s"
+        output.print(
+            f"{_when(failure['when'])}  {failure['type']}: {failure['message']} ({then})",
+            markup=False,
+        )
+    if record.error and not record.failures:
+        output.print(record.error, style="red", markup=False)
+
+
+def _facts(record: JobRecord) -> dict[str, str]:
+    last = "" if record.last_batch < 0 else f", the last is number {record.last_batch}"
+    facts = {
+        "job": record.job_id,
+        "name": record.name,
+        "state": _styled(record.state),
+        "started": _when(record.started),
+        "ended": "" if record.ended is None else _when(record.ended),
+        "program": record.program,
+        "driver": str(record.driver),
+        "parallelism": str(record.parallelism),
+        "checkpoint": record.checkpoint or "(temporary, gone with the job)",
+        "batches": f"{record.batches}{last}",
+        "restarts": f"{record.restarts} ({record.restart_strategy})",
+        "log": record.log or "",
+        **{f"web ({name})": address for name, address in record.web.items()},
+    }
+    return {label: value for label, value in facts.items() if value}
+
+
+def _operators(record: JobRecord) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("OPERATOR", "IN", "OUT", "LATE", "WATERMARK"):
+        table.add_column(column, justify="left" if column == "OPERATOR" else "right")
+    for uid, counts in record.operators.items():
+        table.add_row(
+            uid,
+            str(counts["numRecordsIn"]),
+            str(counts["numRecordsOut"]),
+            str(counts["numLateRecordsDropped"]),
+            _watermark(counts["currentInputWatermark"]),
+        )
+    return table
+
+
+def _watermark(timestamp: int) -> str:
+    if timestamp in (_NO_TIME, _END_OF_TIME):
+        return "-" if timestamp == _NO_TIME else "end"
+    return str(timestamp)
+
+
+def _styled(state: str) -> str:
+    style = _STYLES.get(state)
+    return f"[{style}]{state}[/]" if style else state
+
+
+def _when(epoch_ms: int) -> str:
+    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC).astimezone()
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _output() -> Console:
+    return Console(highlight=False)
+
+
+# --- steering ------------------------------------------------------------------------------------
+
+
+def cancel(job: JobText, timeout: Timeout = 60.0, as_json: AsJson = False) -> None:
+    """End a job now. The batch that is running is thrown away; what was committed stays.
+
+    \b
+    Examples:
+      headrace cancel 3f2a
+      headrace cancel orders --json
+    """
+    _end(job, "cancel", {}, timeout, as_json=as_json)
+
+
+def stop(
+    job: JobText,
+    drain: Annotated[
+        bool,
+        typer.Option(
+            "--drain",
+            help="Let event time reach its end first: all windows and timers fire. The job is then "
+            "over for good.",
+        ),
+    ] = False,
+    timeout: Timeout = 300.0,
+    as_json: AsJson = False,
+) -> None:
+    """End a job behind the batch that is running, with its checkpoint complete.
+
+    \b
+    Examples:
+      headrace stop orders
+      headrace stop orders --drain
+    """
+    _end(job, "stop", {"drain": drain}, timeout, as_json=as_json)
+
+
+def _end(
+    text: str, action: str, arguments: dict[str, Any], timeout_s: float, *, as_json: bool
+) -> None:
+    with told_errors(as_json=as_json):
+        jobs = registry()
+        job_id = jobs.find(text).job_id
+        deadline = time.monotonic() + timeout_s
+        with people().status(f"{action} {job_id[:12]}") as display:
+            ask(jobs, job_id, action, arguments, timeout_s=timeout_s)
+            record = _wait_for_end(job_id, deadline, display)
+    if as_json:
+        show_json(record.to_json())
+    else:
+        _output().print(f"{record.job_id[:12]} {record.name}: {_styled(record.state)}")
+    raise typer.Exit(JOB_FAILED if record.state in ("FAILED", LOST) else DONE)
+
+
+def _wait_for_end(job_id: str, deadline: float, display: Any) -> JobRecord:
+    while True:
+        record = registry().get(job_id)
+        if record is None or not record.is_running:
+            break
+        display.update(f"{record.name}: {record.state}, {record.batches} batches")
+        if time.monotonic() > deadline:
+            raise JobError(
+                f"job {record.name!r} was asked to end, and is still {record.state}",
+                fix="it goes on with that; `headrace status` shows when it is done",
+            )
+        time.sleep(0.1)
+    if record is None:
+        raise JobError(f"job {job_id[:12]} is no longer known")
+    return record

@@ -1,0 +1,49 @@
+"""The command line as a whole: every group registers its commands here.
+
+In: nothing.  Out: `app`.  A new group is a module with ``register(app)`` and a line in GROUPS.
+Next: cli/run.py, cli/jobs.py, cli/explain.py; cli/output.py for what all of them share
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace import __version__
+from headrace.cli import explain, jobs, run
+
+GROUPS = (run, jobs, explain)
+
+app = typer.Typer(
+    name="headrace",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"headrace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def headrace(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Run programs of the DataStream API on Spark, and look after their jobs.
+
+    Every command has --json. Exit codes: 0 done, 1 the job failed, 2 bad input and nothing was
+    changed. Jobs register in $HEADRACE_HOME/jobs (~/.headrace/jobs).
+    """
+
+
+for _group in GROUPS:
+    _group.register(app)

@@ -1,0 +1,106 @@
+"""What all commands share: tables or JSON on standard output, errors and exit codes.
+
+In: results and errors.  Out: text for people, or one JSON document with --json.  People's progress
+displays go to standard error, so that standard output can be piped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from headrace.common.configuration import effective_configuration
+from headrace.control.registry import Registry
+from headrace.errors import (
+    CheckpointLockedError,
+    CheckpointMismatchError,
+    EnvironmentSetupError,
+    HeadraceError,
+    JobNameInUseError,
+    JobNotFoundError,
+    PlanError,
+    ProgramError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DONE, JOB_FAILED, BAD_INPUT = 0, 1, 2
+
+# Found before anything runs. Errors of savepoints that cannot be used belong here as well.
+FOUND_BEFORE_START = (
+    ProgramError,
+    PlanError,
+    EnvironmentSetupError,
+    CheckpointMismatchError,
+    CheckpointLockedError,
+    JobNameInUseError,
+    JobNotFoundError,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+JobText = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="Id of the job, the beginning of it, or the name of a running job."
+    ),
+]
+
+
+def registry() -> Registry:
+    """Where the jobs of this user register."""
+    return Registry.of(effective_configuration())
+
+
+def people() -> Console:
+    """The console for progress displays: standard error, silent where nobody watches."""
+    return Console(stderr=True)
+
+
+def show_json(content: Any) -> None:
+    """The one document that --json prints."""
+    typer.echo(json.dumps(content, indent=2, default=str))
+
+
+def error_text(error: BaseException) -> str:
+    """An error as the terminal shows it: what, where, fix, and what was noted on the way."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    own = isinstance(error, HeadraceError)
+    text = str(error) if own else f"{type(error).__name__}: {error}"
+    return "\n".join([text, *(f"  note:  {note}" for note in notes)])
+
+
+def error_parts(error: BaseException) -> dict[str, Any]:
+    """An error as --json shows it."""
+    if isinstance(error, HeadraceError):
+        return {
+            "condition": error.condition,
+            "message": error.message,
+            "where": error.where,
+            "fix": error.fix,
+            "notes": getattr(error, "__notes__", []),
+        }
+    return {"condition": type(error).__name__, "message": str(error)}
+
+
+def show_error(error: BaseException, *, as_json: bool) -> None:
+    """Tell an error: on standard error, or as the document."""
+    if as_json:
+        show_json({"error": error_parts(error)})
+    else:
+        print(error_text(error), file=sys.stderr)  # noqa: T201
+
+
+@contextlib.contextmanager
+def told_errors(*, as_json: bool) -> Iterator[None]:
+    """Errors of a command that changes nothing when it fails: told, with exit code 2."""
+    try:
+        yield
+    except HeadraceError as error:
+        show_error(error, as_json=as_json)
+        raise typer.Exit(BAD_INPUT) from None

@@ -1,0 +1,256 @@
+"""`headrace run`: a program in this process, or detached in one of its own.
+
+In: a program and settings.  Out: the exit code of its job.  Next: cli/program.py loads it,
+control/agent.py tells the detached job's id through the registry
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import traceback
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.output import (
+    BAD_INPUT,
+    DONE,
+    FOUND_BEFORE_START,
+    JOB_FAILED,
+    AsJson,
+    error_parts,
+    error_text,
+    people,
+    registry,
+    show_json,
+    told_errors,
+)
+from headrace.cli.settings import (
+    Definitions,
+    Parallelism,
+    Program,
+    ProgramArguments,
+    put_settings,
+    read_settings,
+)
+from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
+from headrace.control.job import running_jobs
+from headrace.control.processes import this_process
+from headrace.errors import HeadraceError, JobError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.control.registry import JobRecord
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    # what follows the program belongs to the program
+    app.command("run", context_settings={"allow_interspersed_args": False})(run)
+
+
+def run(
+    program: Program,
+    arguments: ProgramArguments = None,
+    master: Annotated[
+        str | None,
+        typer.Option(help="Where Spark runs: local[4], spark://host:7077, yarn, ..."),
+    ] = None,
+    parallelism: Parallelism = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="The job's name; refused while another job with it is running."),
+    ] = None,
+    definitions: Definitions = None,
+    detached: Annotated[
+        bool,
+        typer.Option("--detached", "-d", help="Print the job's id and leave it running."),
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that a detached job has for its start.")
+    ] = 180.0,
+    as_json: AsJson = False,
+) -> None:
+    """Run a program: a script with its arguments, or a function of a module.
+
+    Options go before PROGRAM, what follows it belongs to the program. Settings by -D win over
+    variables and headrace.toml; what the program sets by code wins over -D, except for --name.
+
+    A job that fails ends with exit code 1. Run the same command again to go on from the checkpoint
+    in execution.checkpointing.dir.
+
+    \b
+    Examples:
+      headrace run pipeline.py --input events/
+      headrace run --master spark://host:7077 -p 8 my_package.jobs:main
+      headrace run -d --name orders -D execution.checkpointing.dir=/data/orders pipeline.py
+    """
+    with told_errors(as_json=as_json):
+        settings = read_settings(definitions, parallelism=parallelism, master=master, name=name)
+        if name is not None:
+            registry().check_name_is_free(name)
+        if detached:
+            code = run_detached(
+                program, arguments or [], settings, timeout_s=timeout, as_json=as_json
+            )
+        else:
+            code = run_here(program, arguments or [], settings, as_json=as_json)
+    raise typer.Exit(code)
+
+
+# --- in this process -----------------------------------------------------------------------------
+
+
+def run_here(
+    program: str, arguments: Sequence[str], settings: dict[str, str], *, as_json: bool
+) -> int:
+    """Run a program and wait for all jobs that it started; the exit code."""
+    # only here, because the rest of the command line needs none of the API
+    from headrace.cli.program import run_program
+
+    put_settings(settings)
+    error: BaseException | None = None
+    code = DONE
+    try:
+        run_program(program, arguments)
+        _wait_for_jobs()
+    except SystemExit as end:
+        _wait_for_jobs()
+        code = end.code if isinstance(end.code, int) else DONE if end.code is None else JOB_FAILED
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)  # noqa: T201 - as Python does
+    except KeyboardInterrupt as interrupt:
+        _cancel_jobs()
+        error, code = interrupt, 130
+    except BaseException as raised:
+        _cancel_jobs()
+        error, code = raised, _code_of(raised)
+    if error is not None and not as_json:
+        _tell(error)
+    if as_json:
+        jobs = [record.to_json() for record in jobs_of_this_process()]
+        told = None if error is None else error_parts(error)
+        show_json({"exit_code": code, "jobs": jobs, "error": told})
+    return code
+
+
+def jobs_of_this_process() -> list[JobRecord]:
+    """What the registry says about the jobs that the program started."""
+    me = this_process()
+    return [record for record in registry().all() if record.driver == me]
+
+
+def _wait_for_jobs() -> None:
+    """Jobs of execute_async go on behind the end of the script, as on a Flink cluster."""
+    for job in running_jobs():
+        while not job.wait(0.2):  # in steps, so that Ctrl-C is seen at once
+            pass
+        if job.error is not None:
+            raise job.error
+
+
+def _cancel_jobs() -> None:
+    for job in running_jobs():
+        job.cancel()
+    for job in running_jobs():
+        job.wait(30)
+
+
+def _code_of(error: BaseException) -> int:
+    """2 as long as nothing has run."""
+    early = isinstance(error, FOUND_BEFORE_START)
+    ran = any(record.batches for record in jobs_of_this_process()) if early else True
+    return JOB_FAILED if ran else BAD_INPUT
+
+
+def _tell(error: BaseException) -> None:
+    if isinstance(error, HeadraceError | KeyboardInterrupt):
+        text = "cancelled" if isinstance(error, KeyboardInterrupt) else error_text(error)
+        print(text, file=sys.stderr)  # noqa: T201
+        return
+    # the program's own mistake: its frames, without those of this command
+    frames = error.__traceback__
+    here = str(Path(__file__).parent)
+    while frames is not None and (
+        frames.tb_frame.f_code.co_filename.startswith(here)
+        or "importlib" in frames.tb_frame.f_code.co_filename
+    ):
+        frames = frames.tb_next
+    traceback.print_exception(type(error), error, frames)
+
+
+# --- in a process of its own ---------------------------------------------------------------------
+
+
+def run_detached(
+    program: str,
+    arguments: Sequence[str],
+    settings: dict[str, str],
+    *,
+    timeout_s: float,
+    as_json: bool,
+) -> int:
+    """Start a driver that outlives this terminal, and wait until its job runs."""
+    jobs = registry()
+    jobs.folder.mkdir(parents=True, exist_ok=True)
+    launch = uuid.uuid4().hex
+    log = jobs.folder / f"launch-{launch[:12]}.log"
+    definitions = [part for key, value in settings.items() for part in ("-D", f"{key}={value}")]
+    command = [sys.executable, "-m", "headrace.cli", "run", *definitions, "--", program, *arguments]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={
+                **os.environ,
+                LAUNCH_VARIABLE: launch,
+                LOG_VARIABLE: str(log),
+                "PYTHONUNBUFFERED": "1",
+            },
+        )
+    with people().status(f"starting {program} (log: {log})"):
+        record = _wait_for_launch(process, launch, log, timeout_s)
+    failed = record.state == "FAILED"
+    if as_json:
+        show_json(record.to_json())
+    elif failed:
+        print(record.error, file=sys.stderr)  # noqa: T201
+    else:
+        typer.echo(record.job_id)
+    return JOB_FAILED if failed else DONE
+
+
+def _wait_for_launch(
+    process: subprocess.Popen[Any], launch: str, log: Path, timeout_s: float
+) -> JobRecord:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        ended = process.poll()
+        for record in registry().all():
+            if record.launch == launch and record.state != "CREATED":
+                return record
+        if ended is not None:
+            _tell_log(log)
+            raise typer.Exit(ended or BAD_INPUT)
+        time.sleep(0.1)
+    raise JobError(
+        f"the program started no job within {timeout_s:g} s; its process {process.pid} goes on",
+        where=str(log),
+        fix="read its log; `headrace list` shows the job when it runs",
+    )
+
+
+def _tell_log(log: Path) -> None:
+    lines = log.read_text(errors="replace").splitlines()
+    log.unlink()
+    told = lines[-40:] or ["the program ended without starting a job"]
+    print("\n".join(told), file=sys.stderr)  # noqa: T201

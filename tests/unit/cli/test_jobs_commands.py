@@ -1,0 +1,190 @@
+"""headrace list, status, cancel and stop against a registry of made-up jobs; no Spark."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli.main import app
+from headrace.control.processes import this_process
+from headrace.control.registry import JobRecord, Registry
+from headrace.control.requests import Inbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEAD = 2**22 + 1
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    return Registry(tmp_path / "jobs")
+
+
+def put(registry: Registry, job_id: str, name: str = "orders", **fields: Any) -> JobRecord:
+    me = this_process()
+    base: dict[str, Any] = {"state": "RUNNING", "host": me.host, "pid": me.pid, "born": me.born}
+    record = JobRecord(
+        job_id=job_id, name=name, **{**base, "started": 1000, "updated": 1000, **fields}
+    )
+    registry.write(record)
+    return record
+
+
+def headrace(*words: str) -> Any:
+    return CliRunner().invoke(app, list(words))
+
+
+def test_list_shows_running_jobs_and_all_of_them_on_demand(registry: Registry) -> None:
+    assert headrace("list").stdout.strip() == "no running jobs"
+    put(registry, "ab12" * 8, checkpoint="/data/orders", batches=7)
+    put(registry, "cd34" * 8, "clicks", state="FINISHED")
+    put(registry, "ef56" * 8, "views", pid=DEAD)
+
+    found = headrace("list")
+    assert found.exit_code == 0
+    assert "ab12ab12ab12  orders  RUNNING" in found.stdout
+    assert "/data/orders" in found.stdout
+    assert "clicks" not in found.stdout
+    assert "1 lost" in found.stderr
+
+    everything = headrace("list", "--all").stdout
+    assert all(word in everything for word in ("orders", "clicks", "FINISHED", "views", "LOST"))
+
+    listed = json.loads(headrace("list", "--all", "--json").stdout)
+    assert {job["name"]: job["state"] for job in listed} == {
+        "orders": "RUNNING",
+        "clicks": "FINISHED",
+        "views": "LOST",
+    }
+
+
+def test_status_shows_counts_failures_and_an_exit_code(registry: Registry) -> None:
+    counts = {
+        "numRecordsIn": 12,
+        "numRecordsOut": 3,
+        "numLateRecordsDropped": 1,
+        "currentInputWatermark": -(1 << 63),
+    }
+    failure = {
+        "when": 1000,
+        "type": "ValueError",
+        "message": "poison [13]",
+        "where": None,
+        "batches": 2,
+        "delay_ms": 1500,
+    }
+    put(registry, "ab12", operators={"count": counts}, failures=[failure], restarts=1, last_batch=4)
+    put(registry, "cd34", "clicks", state="FAILED", error="[USER_FUNCTION] it raised")
+
+    shown = headrace("status", "ab")
+    assert shown.exit_code == 0
+    assert "ValueError: poison [13] (restarted after 1.5 s)" in shown.stdout
+    assert any(line.split() == ["count", "12", "3", "1", "-"] for line in shown.stdout.splitlines())
+    failed = headrace("status", "clicks")
+    assert failed.exit_code == 1
+    assert "[USER_FUNCTION] it raised" in failed.stdout
+    assert json.loads(headrace("status", "ab12", "--json").stdout)["operators"]["count"] == counts
+
+
+@pytest.mark.parametrize("command", ["status", "cancel", "stop"])
+def test_a_job_that_nobody_knows_is_bad_input(registry: Registry, command: str) -> None:
+    put(registry, "ab12")
+    put(registry, "ab34")
+    unknown = headrace(command, "zz")
+    assert unknown.exit_code == 2
+    assert "[JOB_NOT_FOUND] there is no job 'zz'" in unknown.stderr
+    several = headrace(command, "ab", "--json")
+    assert several.exit_code == 2
+    assert "fits 2 jobs" in json.loads(several.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize("command", ["cancel", "stop"])
+def test_a_job_without_a_driver_cannot_be_ended(registry: Registry, command: str) -> None:
+    put(registry, "ab12", pid=DEAD, checkpoint="/data/orders")
+    put(registry, "cd34", "clicks", state="FINISHED")
+    lost = headrace(command, "ab12")
+    assert lost.exit_code == 2
+    assert "is dead" in lost.stderr
+    assert "/data/orders" in lost.stderr
+    ended = headrace(command, "clicks")
+    assert ended.exit_code == 2
+    assert "has ended: it is FINISHED" in ended.stderr
+
+
+class Driver:
+    """Answers requests to a job as its agent would."""
+
+    def __init__(self, registry: Registry, record: JobRecord, last_state: str) -> None:
+        self.registry, self.record, self.last_state = registry, record, last_state
+        self.asked: list[Any] = []
+        registry.requests_of(record.job_id).mkdir(parents=True)
+        self.inbox = Inbox(registry.requests_of(record.job_id))
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self) -> None:
+        deadline = time.monotonic() + 20
+        while not self.asked and time.monotonic() < deadline:
+            for request in self.inbox.take():
+                self.asked.append((request.action, request.arguments))
+                self.inbox.answer(request, {})
+            time.sleep(0.01)
+        self.record.state = self.last_state
+        self.registry.write(self.record)
+
+
+def test_cancel_and_stop_ask_the_driver_and_wait_for_the_end(registry: Registry) -> None:
+    driver = Driver(registry, put(registry, "ab12"), "CANCELED")
+    found = headrace("cancel", "orders")
+    assert (found.exit_code, driver.asked) == (0, [("cancel", {})])
+    assert found.stdout.strip() == "ab12 orders: CANCELED"
+
+    driver = Driver(registry, put(registry, "cd34", "clicks"), "FINISHED")
+    found = headrace("stop", "cd", "--drain", "--json")
+    assert (found.exit_code, driver.asked) == (0, [("stop", {"drain": True})])
+    assert json.loads(found.stdout)["state"] == "FINISHED"
+
+    Driver(registry, put(registry, "ef56", "views"), "FAILED")
+    assert headrace("stop", "views").exit_code == 1
+
+
+def test_a_driver_that_does_not_answer_is_told_in_time(registry: Registry) -> None:
+    put(registry, "ab12")
+    found = headrace("cancel", "ab12", "--timeout", "0.2")
+    assert found.exit_code == 2
+    assert "did not answer 'cancel'" in found.stderr
+
+
+def test_every_command_has_help_with_examples_and_json(registry: Registry) -> None:
+    commands = ("run", "list", "status", "cancel", "stop", "explain")
+    overview = headrace("--help").stdout
+    for command in commands:
+        assert f"\n  {command} " in overview
+        text = headrace(command, "--help").stdout
+        assert f"Examples:\n    headrace {command}" in text
+        assert "--json" in text
+    assert headrace("--version").stdout.startswith("headrace ")
+    assert headrace("dance").exit_code == 2
+
+
+def test_looking_at_jobs_loads_no_spark(registry: Registry) -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom headrace.cli.main import app\n"
+        "assert CliRunner().invoke(app, ['list']).exit_code == 0\n"
+        "print({'pyspark', 'pyarrow', 'pandas'} & set(sys.modules))\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "set()"
