@@ -104,6 +104,14 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         default=False,
         doc="Start even if the savepoint has state that no step claims.",
     ),
+    # --- windows
+    ConfigOption(
+        "headrace.windows.share-panes",
+        "boolean",
+        default=True,
+        doc="Whether sliding windows with a reduce or aggregate function are merged from the "
+        "stretches of time that they have in common, instead of adding each record to each window.",
+    ),
     # --- sources
     ConfigOption(
         "source.max-records-per-batch",

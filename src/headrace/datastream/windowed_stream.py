@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.time import to_millis
+from headrace.common.typeinfo import Types
 from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.errors import InvalidArgumentError
+from headrace.graph.nodes import NativeStep
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
@@ -101,6 +103,32 @@ class _Windows(RollingAggregates):
             self._windows.buffering(process_window_function), "process", result, output_type
         )
 
+    def select(self, *expressions: Any) -> DataStream:
+        """Aggregates over columns; a row with the named fields for every window. Ours.
+
+        A program that Spark can run as a whole keeps such a window on Catalyst; elsewhere
+        headrace's own expressions run in Python, with the same results.
+
+        Args:
+            expressions: aggregates (``count()``, ``col("value").sum()``), the key, the bounds
+                ``window_start()`` and ``window_end()``, and what operators make of them; or
+                pyspark Columns, which run on Catalyst only.
+
+        Example:
+            >>> keyed.window(TumblingEventTimeWindows.of("1 s")).select(  # doctest: +SKIP
+            ...     col("user"), count().alias("n"), col("price").sum().alias("total")
+            ... )
+        """
+        from headrace.datastream.window_select import window_select
+
+        stream = self._keyed()
+        found = window_select(expressions, self._windows, stream._keying(), stream.get_type())
+        names = [str(e) if n is None else n for e, n in zip(expressions, found.names, strict=True)]
+        result = Types.ROW_NAMED(names, [Types.PICKLED_BYTE_ARRAY()] * len(names))
+        guessed = None if any(origin.step.inferred for origin in stream._origins) else result
+        native = NativeStep("window", expressions, found)
+        return self._add(found.windows, "select", result, guessed, native=native)
+
     def _rolling(self, kind: str, field: int | str) -> DataStream:
         from headrace.runtime.operators.keyed import rolling_reduce
 
@@ -108,19 +136,31 @@ class _Windows(RollingAggregates):
         return self._add(described, kind, self.get_input_type(), None)
 
     def _add(
-        self, described: WindowDescription, what: str, result: TypeInformation, declared: Any
+        self,
+        described: WindowDescription,
+        what: str,
+        result: TypeInformation,
+        declared: Any,
+        *,
+        native: NativeStep | None = None,
     ) -> DataStream:
         from headrace.datastream.data_stream import DataStream
         from headrace.runtime.operators.window import WindowOperator
 
         stream = self._keyed()
+        described.share_panes = bool(
+            stream._env._settings().get_boolean("headrace.windows.share-panes", default_value=True)
+        )
         step = add_step(
             stream._env,
             "window",
             f"{self._name}({type(described.assigner).__name__}, {what})",
-            WindowOperator(described),
+            None
+            if described.function is None and native is not None
+            else WindowOperator(described),
             result,
             [(stream._origins, stream._partitioning)],
+            native=native,
             keyings=(stream._keying(),),
             inferred=declared is None,
         )

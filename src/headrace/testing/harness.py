@@ -332,7 +332,9 @@ class KeyedHarness(Harness):
         providers: list[StateProvider] = [operator.states]
         if isinstance(operator, WindowOperator):
             providers += [operator.trigger_states, operator.window_states, operator.global_states]
-        return sum(len(table.items()) for states in providers for table in states.tables())
+        entries = sum(len(table.items()) for states in providers for table in states.tables())
+        aligned = getattr(operator, "aligned", None)
+        return entries + (0 if aligned is None else len(aligned.panes))
 
 
 class TwoInputHarness(KeyedHarness):

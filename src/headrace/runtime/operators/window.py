@@ -5,6 +5,7 @@
 
 Contents are one value (reduce), one accumulator (aggregate) or, without either or with an evictor,
 all records with their timestamps.  Section 2 and 3 of Flink's semantics are the rules.
+Tumbling and sliding windows with nothing special about them go another way: windows/aligned.py
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from headrace.runtime.operators.functions import callable_of, open_function
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
+from headrace.runtime.windows.aligned import AlignedWindows, can_merge, is_aligned, panes_name
 from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
 from headrace.runtime.windows.merging_set import MergingSet
+from headrace.runtime.windows.panes import index_key
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.windows.description import WindowDescription
-
-_EMPTY = object()
 
 
 class WindowOperator(TimedOperator):
@@ -58,6 +60,13 @@ class WindowOperator(TimedOperator):
         self.function_context = FunctionContext(self)
         self.out = ProcessOutput(self.output)
         self._open_functions()
+        self.aligned = AlignedWindows(self) if self._is_aligned() else None
+
+    def _is_aligned(self) -> bool:
+        described = self.description
+        if not is_aligned(described):
+            return False
+        return not described.overlapping or self.aggregate is None or can_merge(self.aggregate)
 
     def _open_functions(self) -> None:
         described = self.description
@@ -77,15 +86,42 @@ class WindowOperator(TimedOperator):
         super().reload(watermarks)
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.forget()
+        self._check_layout()
+        if self.aligned is not None:
+            self.aligned.reload()
+
+    def _check_layout(self) -> None:
+        """Stored windows of the other kind would be lost without a word."""
+        if self.aligned is None:
+            other = self.runtime.store.get(index_key(panes_name(self.runtime.uid))) is not None
+        else:
+            other = len(self.event_timers) > 0
+        if other:
+            raise StateError(
+                f"the stored windows of step {self.runtime.name!r} were kept "
+                f"{'by window' if self.aligned else 'in panes'}, which its new trigger, evictor, "
+                "function or headrace.windows.share-panes does not allow to go on with",
+                where=self.runtime.where,
+                fix="change these back, or give the step another uid to begin with empty windows",
+            )
 
     def flush(self) -> None:
         super().flush()
+        if self.aligned is not None:
+            self.aligned.flush()
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.flush()
 
     # --- records -----------------------------------------------------------------------------
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
+        if self.aligned is None:
+            self._process_each(records)
+        else:
+            self.aligned.process(records)
+        self.out.flush()
+
+    def _process_each(self, records: Records) -> None:
         add = self._add_merging if self.description.merging else self._add
         value: Any = None
         keys = self.keys(records)
@@ -94,17 +130,16 @@ class WindowOperator(TimedOperator):
                 self.key = key
                 time = MIN_TIMESTAMP if timestamp is None else timestamp
                 windows = self.assigner.assign_windows(value, time, self.assigner_context)
-                if not add(value, time, windows) and self._is_late(time):
-                    self._late(value, time)
+                if not add(value, time, windows):
+                    self.reject(value, time)
         except Exception as error:
             raise self.failed(error, value) from error
-        self.out.flush()
 
     def _add(self, value: Any, time: int, windows: Any) -> bool:
         """Put a record into its windows; False if all of them are over."""
         accepted = False
         for window in windows:
-            if self._is_over(window):
+            if self.is_over(window):
                 continue
             accepted = True
             namespace = self.encode(window)
@@ -123,7 +158,7 @@ class WindowOperator(TimedOperator):
         merging = self._merging_set()
         for window in windows:
             merged = merging.add(window, self._on_merge)
-            if self._is_over(merged):
+            if self.is_over(merged):
                 merging.retire(merged)
                 continue
             accepted = True
@@ -155,13 +190,21 @@ class WindowOperator(TimedOperator):
         for source in move:
             self._move_content(self.encode(source), self.encode(keep))
 
-    def _late(self, value: Any, time: int) -> None:
+    def reject(self, value: Any, time: int) -> None:
+        """No window takes the record: late, unless it lies between windows."""
+        if not self.event_time or time + self.lateness > self.current_watermark:
+            return
         if self.description.late_tag is None:
             self.runtime.metrics.late_records_dropped += 1
         else:
             self.output.emit_side(self.description.late_tag, Records([value], [time]))
 
     # --- timers ------------------------------------------------------------------------------
+
+    def advance_watermark(self, timestamp: int) -> None:
+        if self.aligned is not None:
+            self.aligned.advance(timestamp)
+        super().advance_watermark(timestamp)
 
     def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         self._on_timer(timestamp, key, namespace, event=True)
@@ -212,11 +255,9 @@ class WindowOperator(TimedOperator):
 
     # --- the life of a window ----------------------------------------------------------------
 
-    def _is_over(self, window: Any) -> bool:
+    def is_over(self, window: Any) -> bool:
+        """Whether a window takes no more records."""
         return self.event_time and _end(window, self.lateness) <= self.current_watermark
-
-    def _is_late(self, time: int) -> bool:
-        return self.event_time and time + self.lateness <= self.current_watermark
 
     def _cleanup_time(self, window: Any) -> int:
         return _end(window, self.lateness)
@@ -234,28 +275,27 @@ class WindowOperator(TimedOperator):
     # --- contents ----------------------------------------------------------------------------
 
     def _add_content(self, entry: Any, value: Any, time: int) -> None:
-        page = self.contents.where.get(entry) or self.contents.locate(entry)
-        entries = page.entries
-        old = entries.get(entry, _EMPTY)
+        self.contents.put(entry, self.added(self.contents.get(entry, NO_ENTRY), value, time))
+
+    def added(self, old: Any, value: Any, time: int) -> Any:
+        """Contents with a record more; `old` is NO_ENTRY for the first one."""
         if self.buffers:
-            if old is _EMPTY:
-                entries[entry] = [(value, time)]
-            else:
-                old.append((value, time))
-        elif self.reduce is not None:
-            entries[entry] = value if old is _EMPTY else self.reduce(old, value)
-        else:
-            accumulator = self.aggregate.create_accumulator() if old is _EMPTY else old
-            entries[entry] = self.aggregate.add(value, accumulator)
-        page.dirty = True
+            if old is NO_ENTRY:
+                return [(value, time)]
+            old.append((value, time))
+            return old
+        if self.reduce is not None:
+            return value if old is NO_ENTRY else self.reduce(old, value)
+        accumulator = self.aggregate.create_accumulator() if old is NO_ENTRY else old
+        return self.aggregate.add(value, accumulator)
 
     def _move_content(self, source: Any, target: Any) -> None:
-        moved = self.contents.get((self.key, source), _EMPTY)
-        if moved is _EMPTY:
+        moved = self.contents.get((self.key, source), NO_ENTRY)
+        if moved is NO_ENTRY:
             return
         self.contents.remove((self.key, source))
-        old = self.contents.get((self.key, target), _EMPTY)
-        if old is _EMPTY:
+        old = self.contents.get((self.key, target), NO_ENTRY)
+        if old is NO_ENTRY:
             merged = moved
         elif self.buffers:
             merged = old + moved
@@ -266,16 +306,16 @@ class WindowOperator(TimedOperator):
         self.contents.put((self.key, target), merged)
 
     def _evaluate(self, window: Any, kept_under: Any) -> None:
-        content = self.contents.get((self.key, kept_under), _EMPTY)
-        if content is _EMPTY:
+        content = self.contents.get((self.key, kept_under), NO_ENTRY)
+        if content is NO_ENTRY:
             return
         evictor = self.description.evictor
         if evictor is None:
-            self._emit(window, self._elements(content))
+            self.emit(window, content)
             return
         elements = [TimestampedValue(v, None if t == MIN_TIMESTAMP else t) for v, t in content]
         evictor.evict_before(elements, len(elements), window, self.trigger_context)
-        self._emit(window, self._elements([(e.value, e.timestamp) for e in elements]))
+        self.emit(window, [(e.value, e.timestamp) for e in elements])
         evictor.evict_after(elements, len(elements), window, self.trigger_context)
         kept = [(e.value, MIN_TIMESTAMP if e.timestamp is None else e.timestamp) for e in elements]
         if kept:
@@ -302,7 +342,9 @@ class WindowOperator(TimedOperator):
             return [self.aggregate.get_result(accumulator)]
         return values
 
-    def _emit(self, window: Any, elements: list[Any]) -> None:
+    def emit(self, window: Any, content: Any) -> None:
+        """Evaluate a window of the key at hand."""
+        elements = self._elements(content)
         if self.description.function is None:
             results: Any = elements
         elif self.with_context:

@@ -9,6 +9,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.window import MergingWindowAssigner
+from headrace.datastream.window.assigners import _Sliding
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class WindowDescription:
         self.allowed_lateness_ms = 0
         self.late_tag: str | None = None
         self.over_all = False
+        # whether overlapping windows may share what they have in common
+        self.share_panes = True
         # at most one of reduce and aggregate; without either all records are kept
         self.reduce: Any = None
         self.aggregate: Any = None
@@ -34,6 +37,16 @@ class WindowDescription:
     def merging(self) -> bool:
         """Whether windows of this assigner grow together."""
         return isinstance(self.assigner, MergingWindowAssigner)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether a record may belong to several windows."""
+        return isinstance(self.assigner, _Sliding) and self.assigner._size > self.assigner._slide
+
+    @property
+    def shares_panes(self) -> bool:
+        """Whether overlapping windows may be merged from panes: if records are not kept."""
+        return self.share_panes and (self.reduce is not None or self.aggregate is not None)
 
     def set_trigger(self, trigger: Trigger[Any, Any]) -> None:
         """Use another trigger; sessions need one that can merge."""

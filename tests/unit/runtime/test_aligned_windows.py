@@ -1,0 +1,219 @@
+"""Aligned windows: which way a window step goes, what it costs, and what a restart may change.
+
+That results are the same either way is shown in tests/properties/test_aligned_windows.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.datastream.functions import AggregateFunction, ProcessWindowFunction
+from headrace.datastream.window import (
+    CountEvictor,
+    CountTrigger,
+    EventTimeSessionWindows,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from headrace.errors import RecordError, StateError, UserFunctionError
+from headrace.runtime.operators.window import WindowOperator
+from headrace.runtime.records import MAX_TIMESTAMP, Records
+from headrace.runtime.windows.description import WindowDescription
+from headrace.testing import KeyedHarness
+
+TUMBLING = TumblingEventTimeWindows.of(10)
+SLIDING = SlidingEventTimeWindows.of(60, 1)
+
+
+class Sum(AggregateFunction):
+    merges = 0
+
+    def create_accumulator(self) -> Any:
+        return 0
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return accumulator + value
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        Sum.merges += 1
+        return acc_a + acc_b
+
+
+class WithoutMerge(Sum):
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        raise NotImplementedError
+
+
+class WithEmptyMerge(Sum):
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        pass
+
+
+class Contents(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield context.window().start, list(elements)
+
+
+def _add(first: int, second: int) -> int:
+    return first + second
+
+
+def _one_key(record: Any) -> int:
+    return 0
+
+
+def windows(assigner: Any, **options: Any) -> KeyedHarness:
+    return KeyedHarness.for_windows(assigner, _one_key, **options)
+
+
+def operator_of(harness: KeyedHarness) -> Any:
+    return harness.operator
+
+
+@pytest.mark.parametrize(
+    ("assigner", "options", "aligned"),
+    [
+        (TUMBLING, {"reduce": _add}, True),
+        (TUMBLING, {"aggregate": WithoutMerge()}, True),
+        (TUMBLING, {"function": Contents()}, True),
+        (TUMBLING, {"reduce": _add, "trigger": CountTrigger.of(2)}, False),
+        (TUMBLING, {"reduce": _add, "evictor": CountEvictor.of(2)}, False),
+        (SLIDING, {"reduce": _add}, True),
+        (SLIDING, {"aggregate": Sum()}, True),
+        (SLIDING, {"aggregate": Sum(), "function": Contents()}, True),
+        (SLIDING, {"aggregate": WithoutMerge()}, False),
+        (SLIDING, {"aggregate": WithEmptyMerge()}, False),
+        (SLIDING, {"function": Contents()}, False),
+        (SlidingEventTimeWindows.of(5, 10), {"function": Contents()}, True),
+        (EventTimeSessionWindows.with_gap(5), {"reduce": _add}, False),
+    ],
+)
+def test_windows_are_aligned_where_nothing_is_special_about_them(
+    assigner: Any, options: dict[str, Any], *, aligned: bool
+) -> None:
+    assert (operator_of(windows(assigner, **options)).aligned is not None) == aligned
+
+
+def test_a_purging_trigger_goes_the_general_way() -> None:
+    trigger = PurgingTrigger.of(TUMBLING.get_default_trigger())
+    assert operator_of(windows(TUMBLING, reduce=_add, trigger=trigger)).aligned is None
+
+
+def test_sharing_can_be_switched_off() -> None:
+    described = WindowDescription(SLIDING).reducing(_add, None)
+    described.share_panes = False
+    harness = KeyedHarness(WindowOperator(described), (_one_key,))
+    assert operator_of(harness).aligned is None
+
+
+def test_a_sliding_window_costs_about_three_merges_a_slide() -> None:
+    harness = windows(SLIDING, aggregate=Sum())
+    for time in range(600):
+        harness.process_element(1, timestamp=time)
+        harness.process_watermark(time - 1)
+    Sum.merges = 0
+    for time in range(600, 1200):
+        harness.process_element(1, timestamp=time)
+        harness.process_watermark(time - 1)
+    assert Sum.merges < 3.1 * 600
+    assert harness.take_output()[-1] == 60
+
+
+def test_what_comes_and_goes_within_a_batch_is_not_stored() -> None:
+    harness = windows(TUMBLING, aggregate=Sum())
+    for start in range(0, 100, 10):
+        harness.process_element(1, timestamp=start)
+    harness.process_watermark(89)
+    assert harness.take_output() == [1] * 9
+    stored = [name for name in harness.snapshot() if b"/panes/" in name]
+    assert sorted(stored) == [b"harness/panes/90/0", b"harness/panes/index"]
+
+
+def test_windows_far_away_and_before_1970() -> None:
+    harness = windows(TUMBLING, function=Contents())
+    far = MAX_TIMESTAMP - 20
+    for time in (-1, -11, far, -10):
+        harness.process_element(time, timestamp=time)
+    harness.process_watermark(0)
+    assert harness.take_output() == [(-20, [-11]), (-10, [-1, -10])]
+    harness.end_of_input()
+    assert harness.take_output() == [(far - far % 10, [far])]
+    assert harness.num_keyed_state_entries() == 0
+
+
+def test_a_record_without_a_timestamp_is_an_error_that_names_the_step() -> None:
+    for options in ({"reduce": _add}, {"function": Contents()}):
+        harness = windows(TUMBLING, **options)
+        with pytest.raises(RecordError, match="without a timestamp") as caught:
+            harness.process_element(1)
+        assert "harness" in str(caught.value.where)
+
+
+def test_an_error_names_the_record() -> None:
+    harness = windows(TUMBLING, reduce=_add)
+    records = Records([1, 2, "three", 4], [1, 2, 3, 4])
+    with pytest.raises(UserFunctionError, match="it was given 'three'"):
+        harness.operator.process(records, 0)
+
+
+def test_late_records_fire_all_their_windows_again() -> None:
+    harness = windows(
+        SlidingEventTimeWindows.of(10, 5), aggregate=Sum(), function=Contents(),
+        allowed_lateness_ms=5,
+    )  # fmt: skip
+    harness.process_element(1, timestamp=7)
+    harness.process_watermark(14)
+    assert harness.take_output() == [(0, [1]), (5, [1])]
+    harness.process_element(10, timestamp=8)  # [0,10) is over, [5,15) is not
+    assert harness.take_output() == [(5, [11])]
+    harness.process_element(100, timestamp=12)  # [10,20) is still to come
+    assert harness.take_output() == [(5, [111])]
+    harness.process_watermark(19)
+    assert harness.take_output() == [(10, [100])]
+    harness.process_element(1000, timestamp=9)
+    assert harness.metrics.late_records_dropped == 1
+    harness.end_of_input()
+    assert harness.num_keyed_state_entries() == 0
+
+
+def test_a_record_late_for_some_windows_counts_in_those_to_come() -> None:
+    harness = windows(SlidingEventTimeWindows.of(6, 2), aggregate=Sum())
+    harness.process_element(1, timestamp=0)
+    harness.process_element(2, timestamp=3)
+    harness.process_watermark(5)  # [-4,2) [-2,4) [0,6)
+    assert harness.take_output() == [1, 3, 3]
+    harness.process_element(10, timestamp=2)  # late for [0,6), in time for [2,8)
+    harness.process_element(20, timestamp=4)
+    harness.process_watermark(9)  # [2,8) [4,10)
+    assert harness.take_output() == [32, 20]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ({"reduce": _add}, {"reduce": _add, "trigger": CountTrigger.of(2)}, "kept in panes"),
+        ({"reduce": _add, "trigger": CountTrigger.of(2)}, {"reduce": _add}, "kept by window"),
+    ],
+)
+def test_stored_windows_of_the_other_kind_are_not_lost_silently(
+    before: dict[str, Any], after: dict[str, Any], message: str
+) -> None:
+    old, new = windows(TUMBLING, **before), windows(TUMBLING, **after)
+    old.process_element(1, timestamp=1)
+    with pytest.raises(StateError, match=message):
+        new.restore(old.snapshot())
+    old.end_of_input()
+    new.restore(old.snapshot())  # nothing is left to lose
+
+
+def test_stored_windows_of_another_size_are_not_lost_silently() -> None:
+    old, new = windows(TUMBLING, reduce=_add), windows(SLIDING, reduce=_add)
+    old.process_element(1, timestamp=1)
+    with pytest.raises(StateError, match="10 ms, 10 ms, 0 ms, those of the program 60 ms, 1 ms"):
+        new.restore(old.snapshot())
