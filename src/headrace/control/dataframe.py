@@ -13,9 +13,10 @@ from headrace.datastream.stream_builder import add_step
 from headrace.errors import InvalidArgumentError
 from headrace.plan.planner import plan
 from headrace.runtime.codec import codec_for
-from headrace.spark.build import build_packets, source_frame
+from headrace.spark.build import build_packets
 from headrace.spark.dataframe_source import DataFrameSource
-from headrace.spark.native import resolve_types
+from headrace.spark.native_job import native_frame, native_settings
+from headrace.spark.native_types import resolve_types
 from headrace.spark.results import records_frame
 from headrace.spark.session import job_session
 from headrace.spark.sources import SourceOptions
@@ -52,11 +53,13 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
     spec = env._spec("dataframe")
     resolve_types(graph, base)
     physical = plan(graph, plan_options(spec, uuid.uuid4().hex))
-    spark = job_session(base, spec.spark_settings, physical.slots)
+    native = physical.native_job
+    settings = {**native_settings(native, own_query=False), **spec.spark_settings}
+    spark = job_session(base, settings, physical.slots)
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
     job_dir = spec.checkpoint_dir or _scratch_dir()
-    if physical.native_job is not None:
-        return source_frame(physical.sources[0], spark, job_dir, options)
+    if native is not None:
+        return native_frame(native, spark, job_dir, options)
     packets = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
     edge = next(edge for edge in physical.edges if edge.target == end.stable_id)
     return records_frame(packets, edge.id, edge.type_info)

@@ -25,11 +25,13 @@ class BatchMessages:
     reports: list[tuple[int, dict[str, dict[str, Any]]]] = field(default_factory=list)
     wake_at: int | None = None
     error: HeadraceError | None = None
+    # a native window has fired all it holds
+    native_end: bool = False
 
     @property
     def at_end_of_time(self) -> bool:
         """Whether the end of input has reached the operators: every timer has fired."""
-        return any(
+        return self.native_end or any(
             content["watermark"] == MAX_TIMESTAMP
             for _, report in self.reports
             for content in report.values()

@@ -30,9 +30,10 @@ from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.plan.planner import PlanOptions, plan
-from headrace.spark.build import build_packets, control_dir, open_step
-from headrace.spark.native import resolve_types
-from headrace.spark.native_job import run_native_batch
+from headrace.spark.build import build_packets, control_dir
+from headrace.spark.native_job import native_settings, open_native, run_native_batch
+from headrace.spark.native_types import resolve_types
+from headrace.spark.native_windows import is_at_end
 from headrace.spark.query import SparkQuery
 from headrace.spark.results import packets_of
 from headrace.spark.session import base_session, job_session
@@ -154,7 +155,10 @@ def _job(
     spec: JobSpec,
 ) -> tuple[Job, JobAgent]:
     spark = job_session(
-        base, _spark_settings(spec), physical.slots, local_checkpoint=job_dir.local_path is not None
+        base,
+        {**native_settings(physical.native_job, own_query=True), **_spark_settings(spec)},
+        physical.slots,
+        local_checkpoint=job_dir.local_path is not None,
     )
     job = Job(
         job_id=job_id,
@@ -226,23 +230,27 @@ def _query(
     options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
     native = physical.native_job
     if native is not None:
-        frame = open_step(native.source, spark, job_dir, options)
+        frame = open_native(native, spark, job_dir, options, own_query=True)
     else:
         # an id for every attempt: workers must not go on with what they cached in the last one
         frame = build_packets(physical, spark, job_dir, uuid.uuid4().hex, options)
 
     def messages(batch: Any, number: int) -> BatchMessages:
         if native is not None:
-            return BatchMessages(run_native_batch(batch, native, number, job_id))
+            return BatchMessages(
+                run_native_batch(batch, native, number, job_id),
+                native_end=native.window is not None and is_at_end(query.watermark_ms()),
+            )
         return read_messages(packets_of(batch))
 
-    return SparkQuery(
+    query = SparkQuery(
         frame,
         checkpoint=f"{job_dir}/query",
         name=spec.name,
         interval_ms=spec.interval_ms,
         on_batch=lambda batch, number: attempt.run_batch(number, lambda: messages(batch, number)),
     )
+    return query
 
 
 def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:

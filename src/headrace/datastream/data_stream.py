@@ -24,6 +24,7 @@ from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.graph.call_site import call_site
 from headrace.graph.nodes import NativeStep
 from headrace.runtime.key_selectors import Keying, key_selector
 from headrace.runtime.operators.keyed import (
@@ -246,6 +247,7 @@ class DataStream:
                 ``col("status") >= 500``, which Catalyst runs where it can.
         """
         if is_expression(func):
+            _check_no_window((func,), "filter")
             native = NativeStep("filter", (func,))
             fallback = FilterOperator(func.evaluate) if isinstance(func, Expression) else None
             return self._transform(
@@ -263,6 +265,7 @@ class DataStream:
         """
         if not expressions:
             raise InvalidArgumentError("select needs at least one expression")
+        _check_no_window(expressions, "select")
         native = NativeStep("select", tuple(expressions))
         fallback = None
         if all(isinstance(expression, Expression) for expression in expressions):
@@ -295,7 +298,8 @@ class DataStream:
         """Partition the stream by a key; what follows has state per key.
 
         Args:
-            key_selector: a function, a KeySelector, a field name or a field index.
+            key_selector: a function, a KeySelector, a field name, a field index, or a column
+                expression such as ``col("user")``.
             key_type: the type of the key, for documentation; keys are hashed by value.
         """
         return KeyedStream(self, key_selector, key_type)
@@ -495,6 +499,7 @@ class KeyedStream(RollingAggregates, DataStream):
     """A stream partitioned by key."""
 
     def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
+        key_by = _plain_key(key_by)
         keying = Keying(_selector(key_by), key_by if isinstance(key_by, str) else None)
         super().__init__(stream._env, stream._branch(), KeyGroups(keying))
         self._key = keying
@@ -632,6 +637,23 @@ class _Pick:
 
 def _same(record: Any) -> Any:
     return record
+
+
+def _plain_key(key: Any) -> Any:
+    """A column expression as a field name, or as the function that evaluates it."""
+    if isinstance(key, Expression):
+        return key.evaluate if key.column_name is None else key.column_name
+    return key
+
+
+def _check_no_window(expressions: tuple[Any, ...], what: str) -> None:
+    for expression in expressions:
+        if isinstance(expression, Expression) and expression.needs_window:
+            raise InvalidArgumentError(
+                f"{what} on a stream cannot evaluate {expression!r}: it needs a window",
+                where=call_site(),
+                fix="put a window in front: stream.key_by(...).window(...).select(...)",
+            )
 
 
 def _selector(key: Any) -> Callable[[Any], Any]:

@@ -3,6 +3,9 @@
 An expression is a recipe.  Right behind a source Catalyst runs it (spark/native.py builds a Spark
 column from it); anywhere else it is evaluated in Python, record by record.  For more than operators
 and a few functions, pass a pyspark Column instead: it runs natively only.
+
+Aggregates (``count()``, ``col("value").sum()``) and the bounds of a window need a window:
+``keyed.window(...).select(...)``.  Next: datastream/window_select.py takes them apart.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from headrace.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Expression", "col", "lit"]
+__all__ = ["Expression", "col", "count", "lit", "window_end", "window_start"]
 
 
 def col(name: str) -> Expression:
@@ -27,6 +30,24 @@ def lit(value: Any) -> Expression:
     """A constant."""
     return Expression("lit", (value,))
 
+
+def count() -> Expression:
+    """How many records a window holds."""
+    return Expression("count", ())
+
+
+def window_start() -> Expression:
+    """Where the window begins, in epoch milliseconds."""
+    return Expression("window_start", ())
+
+
+def window_end() -> Expression:
+    """Where the window ends, in epoch milliseconds; its last record is before that."""
+    return Expression("window_end", ())
+
+
+AGGREGATES = frozenset({"count", "sum", "min", "max", "avg"})
+BOUNDS = frozenset({"window_start", "window_end"})
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -147,9 +168,61 @@ class Expression:
         """The text in small letters."""
         return Expression("lower", (self,))
 
+    def sum(self) -> Expression:
+        """The sum over a window; None if there is nothing but None."""
+        return Expression("sum", (self,))
+
+    def min(self) -> Expression:
+        """The least value of a window; None if there is nothing but None."""
+        return Expression("min", (self,))
+
+    def max(self) -> Expression:
+        """The greatest value of a window; None if there is nothing but None."""
+        return Expression("max", (self,))
+
+    def avg(self) -> Expression:
+        """The mean over a window; None if there is nothing but None."""
+        return Expression("avg", (self,))
+
+    def count(self) -> Expression:
+        """How many values of a window are not None."""
+        return Expression("count", (self,))
+
     def alias(self, name: str) -> Expression:
         """The same under another name, for projections."""
         return Expression(self._kind, self._arguments, name)
+
+    @property
+    def kind(self) -> str:
+        """What it does: ``col``, ``lit``, an operator or the name of a function."""
+        return self._kind
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What it does it with: expressions and constants."""
+        return self._arguments
+
+    @property
+    def column_name(self) -> str | None:
+        """The field, if this is a field and nothing more."""
+        return str(self._arguments[0]) if self._kind == "col" else None
+
+    @property
+    def needs_window(self) -> bool:
+        """Whether there are aggregates or the bounds of a window in it."""
+        if self._kind in AGGREGATES or self._kind in BOUNDS:
+            return True
+        return any(a.needs_window for a in self._arguments if isinstance(a, Expression))
+
+    def rewritten(self, change: Callable[[Expression], Expression | None]) -> Expression:
+        """The same with parts exchanged: `change` gives what replaces a part, None to go deeper."""
+        replaced = change(self)
+        if replaced is not None:
+            return replaced
+        arguments = tuple(
+            a.rewritten(change) if isinstance(a, Expression) else a for a in self._arguments
+        )
+        return Expression(self._kind, arguments, self._name)
 
     def build(self, functions: Any) -> Any:
         """The Spark column; `functions` is pyspark.sql.functions."""
@@ -162,6 +235,8 @@ class Expression:
             return functions.col(f"`{arguments[0]}`")
         if kind == "lit":
             return functions.lit(arguments[0])
+        if not arguments:  # count(): of whole records
+            return functions.count(functions.lit(1))
         first = arguments[0].build(functions)
         if kind in _BINARY:
             return _BINARY[kind](first, arguments[1].build(functions))
@@ -172,7 +247,7 @@ class Expression:
             return ~first
         if kind == "is_null":
             return first.isNull()
-        if kind in ("upper", "lower"):
+        if kind in AGGREGATES or kind in ("upper", "lower"):
             return getattr(functions, kind)(first)
         if kind == "isin":
             return first.isin(*arguments[1])
@@ -202,6 +277,8 @@ class Expression:
         """The name of the projected field."""
         if self._name is not None:
             return self._name
+        if self._kind in BOUNDS:
+            return self._kind
         return str(self._arguments[0]) if self._kind == "col" else repr(self)
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.connectors.base import Source
+    from headrace.datastream.window_select import WindowSelect
     from headrace.graph.call_site import CallSite
     from headrace.runtime.operators.base import Operator
     from headrace.runtime.partition import Partitioning
@@ -85,5 +86,7 @@ class NativeStep:
     `expressions` are headrace expressions or pyspark Columns; spark/native.py applies them.
     """
 
-    kind: str  # "filter" or "select"
+    kind: str  # "filter", "select" or "window"
     expressions: tuple[Any, ...]
+    # the aggregates of a window, and what is made of them
+    window: WindowSelect | None = None

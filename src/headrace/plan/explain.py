@@ -44,7 +44,8 @@ def _step_lines(step: Step, physical: PhysicalPlan) -> list[str]:
 
 def _edge_text(edge: Edge, step: Step, physical: PhysicalPlan) -> str:
     side = f" side output {edge.tag!r}" if edge.tag else ""
-    chained = physical.levels[edge.origin.id] == physical.levels[step.id]
+    same_level = physical.levels[edge.origin.id] == physical.levels[step.id]
+    chained = same_level and not edge.partitioning.exchanges
     how = "chained" if chained else "exchange"
     return f"{edge.partitioning.name}{side}, {how}, {edge.record_type}"
 

@@ -1,6 +1,9 @@
 """Decides which steps Catalyst runs itself, and says why the others run in Python.
 
 source ─ filter(col) ─ select(col) ─ map(python)      the two native steps stay in the JVM
+
+A program without anything in Python is a native one: Spark writes its files as well, and it may
+have one window of aggregates over columns (plan/native_windows.py).
 """
 
 from __future__ import annotations
@@ -8,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.errors import UnsupportedStepError
-from headrace.plan.physical import NativeJob
+from headrace.plan.native_windows import source_obstacle, timestamps_obstacle, window_obstacle
+from headrace.plan.physical import NativeJob, NativeWindow
 from headrace.runtime.partition import Forward
 
 if TYPE_CHECKING:
@@ -16,15 +20,24 @@ if TYPE_CHECKING:
     from headrace.graph.stream_graph import StreamGraph
 
 
-def choose_lowering(graph: StreamGraph) -> dict[int, tuple[str, str]]:
-    """For every step: native or python, and the reason."""
+def choose_lowering(graph: StreamGraph, program: NativeJob | str) -> dict[int, tuple[str, str]]:
+    """For every step: native or python, and the reason.
+
+    Args:
+        graph: the program.
+        program: what `native_program` found out about it.
+    """
     chosen: dict[int, tuple[str, str]] = {}
-    whole = is_native_program(graph)
+    whole = isinstance(program, NativeJob)
     for step in graph.steps:
         if step.is_source:
             chosen[step.id] = ("native", "a source is read by Spark")
         elif whole and step.is_sink:
             chosen[step.id] = ("native", "the whole program is native, so Spark writes it")
+        elif whole and step.kind == "timestamps":
+            chosen[step.id] = ("native", "a column and a bound: Spark's own watermark")
+        elif _is_window(step):
+            chosen[step.id] = _lower_window(step, program)
         elif step.native is None:
             what = "a sink in Python" if step.is_sink else "a Python function"
             chosen[step.id] = ("python", what)
@@ -33,10 +46,24 @@ def choose_lowering(graph: StreamGraph) -> dict[int, tuple[str, str]]:
     return chosen
 
 
-def is_native_program(graph: StreamGraph) -> bool:
-    """One source, native steps, sinks that Spark can write."""
-    sources = [step for step in graph.steps if step.is_source]
-    return len(sources) == 1 and native_sinks_only(graph, sources[0])
+def _is_window(step: Step) -> bool:
+    return step.native is not None and step.native.window is not None
+
+
+def _lower_window(step: Step, program: NativeJob | str) -> tuple[str, str]:
+    if isinstance(program, NativeJob):
+        return "native", "aggregates over columns: Spark's own windows"
+    _check_runs_in_python(step, program)
+    return "python", f"aggregates over columns, evaluated in Python: {program}"
+
+
+def _check_runs_in_python(step: Step, why: str) -> None:
+    if step.operator is None:
+        raise UnsupportedStepError(
+            f"the Spark column expressions of step {step.name!r} cannot run natively: {why}",
+            where=step.call_site,
+            fix="change that, or use headrace's col(...) or a Python function, which run anywhere",
+        )
 
 
 def _lower(
@@ -45,35 +72,88 @@ def _lower(
     edge = step.inputs[0]
     origin = edge.origin
     if chosen[origin.id][0] != "native":
-        why = f"stands behind {origin.name!r}, which runs in Python"
+        why = f"it stands behind {origin.name!r}, which runs in Python"
     elif not isinstance(edge.partitioning, Forward):
-        why = "stands behind an exchange"
+        why = "it stands behind an exchange"
     elif len(list(graph.outputs_of(origin))) > 1 and not whole:
         why = f"{origin.name!r} also feeds other steps, and would be read twice"
+    elif whole:
+        return "native", "column expressions in a native program"
     else:
         return "native", "column expressions, directly behind the source"
-    if step.operator is None:
-        raise UnsupportedStepError(
-            f"the Spark column expressions of step {step.name!r} cannot run natively: it {why}",
-            where=step.call_site,
-            fix="move it directly behind the source, or use headrace's col(...) or a Python "
-            "function, which run anywhere",
-        )
+    _check_runs_in_python(step, why)
     return "python", f"column expressions evaluated in Python: {why}"
 
 
-def native_sinks_only(graph: StreamGraph, step: Step) -> bool:
-    """Whether everything below `step` is native up to sinks that Spark can write itself."""
-    consumers = list(graph.outputs_of(step))
-    for consumer, edge in consumers:
-        if not isinstance(edge.partitioning, Forward) or edge.tag is not None:
-            return False
-        if consumer.is_sink:
-            if not is_native_sink(consumer):
-                return False
-        elif consumer.native is None or not native_sinks_only(graph, consumer):
-            return False
-    return bool(consumers)
+# --- whole programs ------------------------------------------------------------------------------
+
+
+def native_program(graph: StreamGraph) -> NativeJob | str:
+    """The whole program as a native one, or why it is none."""
+    windows = [step for step in graph.steps if _is_window(step)]
+    if len(windows) > 1:
+        return f"the program has another window, {windows[1].name!r} at {windows[1].call_site}"
+    window = windows[0] if windows else None
+    for step in graph.steps:
+        obstacle = _obstacle(step, in_front_of_window=window is not None)
+        if obstacle is not None:
+            return obstacle
+    sources = [step for step in graph.steps if step.is_source]
+    if len(sources) != 1:
+        return "the program has several sources"
+    paths = [(sink, _path_to(sink)) for sink in graph.sinks()]
+    if window is None:
+        return NativeJob(sources[0], paths)
+    return _windowed_program(sources[0], window, paths)
+
+
+def _obstacle(step: Step, *, in_front_of_window: bool) -> str | None:
+    """Why Catalyst cannot run a step; None if it can."""
+    name = repr(step.name)
+    if step.is_source:
+        why = source_obstacle(step) if in_front_of_window else None
+        return None if why is None else f"{name}: {why}"
+    if len(step.inputs) > 1:
+        return f"{name} reads several streams"
+    edge = step.inputs[0]
+    if edge.tag is not None:
+        return f"{name} reads a side output"
+    if _is_window(step):
+        return window_obstacle(step)
+    if not isinstance(edge.partitioning, Forward):
+        return f"{name} stands behind an exchange"
+    if step.is_sink:
+        return None if is_native_sink(step) else f"{name} is a sink in Python"
+    if step.kind == "timestamps" and in_front_of_window:
+        why = timestamps_obstacle(step)
+        return None if why is None else f"{name}: {why}"
+    return None if step.native is not None else f"{name} runs in Python"
+
+
+def _path_to(sink: Step) -> list[Step]:
+    """The steps between the source and a sink."""
+    path: list[Step] = []
+    step = sink.inputs[0].origin
+    while not step.is_source:
+        path.insert(0, step)
+        step = step.inputs[0].origin
+    return path
+
+
+def _windowed_program(
+    source: Step, window: Step, paths: list[tuple[Step, list[Step]]]
+) -> NativeJob | str:
+    behind = []
+    for sink, path in paths:
+        if window not in path:
+            return f"{sink.name!r} reads the records in front of the window"
+        behind.append((sink, path[path.index(window) + 1 :]))
+    front = paths[0][1][: paths[0][1].index(window)]
+    stamps = [step for step in front if step.kind == "timestamps"]
+    if len(stamps) != 1 or any(s.kind == "timestamps" for _, path in behind for s in path):
+        return "timestamps are not assigned once, in front of the window"
+    cut = front.index(stamps[0])
+    return NativeJob(source, behind, NativeWindow(front[:cut], stamps[0], front[cut + 1 :], window))
 
 
 def is_native_sink(step: Step) -> bool:
@@ -82,18 +162,3 @@ def is_native_sink(step: Step) -> bool:
         return True
     sink = getattr(step.operator, "sink", None)
     return getattr(sink, "native_format", None) is not None
-
-
-def native_job(graph: StreamGraph) -> NativeJob | None:
-    """The whole program as a native one, if all of it can be."""
-    if not is_native_program(graph):
-        return None
-    sinks = []
-    for sink in graph.sinks():
-        path: list[Step] = []
-        step = sink.inputs[0].origin
-        while not step.is_source:
-            path.insert(0, step)
-            step = step.inputs[0].origin
-        sinks.append((sink, path))
-    return NativeJob(step, sinks)

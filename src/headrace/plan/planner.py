@@ -17,8 +17,8 @@ import cloudpickle
 
 from headrace.errors import HeadraceError, PlanError, UnserializableFunctionError
 from headrace.graph.checks import check_graph
-from headrace.plan.lowering import choose_lowering, native_job
-from headrace.plan.physical import PhysicalPlan, SourcePlan
+from headrace.plan.lowering import choose_lowering, native_program
+from headrace.plan.physical import NativeJob, PhysicalPlan, SourcePlan
 from headrace.runtime.key_groups import default_max_parallelism
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.partition import Forward, Rebalance
@@ -71,7 +71,9 @@ class _Planner:
         self.graph = graph
         self.options = options
         self.levels: dict[int, int] = {}
-        self.lowering = choose_lowering(graph)
+        program = native_program(graph)
+        self.native_job = program if isinstance(program, NativeJob) else None
+        self.lowering = choose_lowering(graph, program)
         # a step that Catalyst runs stands for nothing of its own: its records come from here
         self.native_head: dict[int, Step] = {}
         self.edges: list[EdgePlan] = []
@@ -82,7 +84,7 @@ class _Planner:
         slots = self._slots()
         for step in self.graph.steps:
             self._make_edges(step)
-        uses_time = any(
+        uses_time = self._has_native_window or any(
             step.operator is not None and step.operator.uses_time and self.levels[step.id] > 0
             for step in self.graph.steps
         )
@@ -102,8 +104,12 @@ class _Planner:
             lowering=self.lowering,
             slots=slots,
             uses_time=uses_time,
-            native_job=native_job(self.graph),
+            native_job=self.native_job,
         )
+
+    @property
+    def _has_native_window(self) -> bool:
+        return self.native_job is not None and self.native_job.window is not None
 
     # --- levels ------------------------------------------------------------------------------
 
@@ -159,6 +165,8 @@ class _Planner:
             for step in self.graph.steps
             if self.levels[step.id] > 0 and step.kind != "dataframe"
         ]
+        if self._has_native_window:
+            return self.options.parallelism  # partitions of Spark's own shuffle
         slots = max(wanted, default=1)
         for step in self.graph.steps:
             if self.levels[step.id] and self.max_parallelism(step) < self.parallelism(step):

@@ -1,6 +1,7 @@
 """A program that Catalyst runs as a whole: Spark writes the files, headrace commits them.
 
-In: a batch's DataFrame.  Out: committables per sink, as a writer in Python would return.
+In: a NativeJob, then each batch's DataFrame.  Out: committables per sink, as a writer in Python
+would return.  Next: spark/native.py and spark/native_windows.py for its steps.
 """
 
 from __future__ import annotations
@@ -12,19 +13,57 @@ import pyarrow.parquet as pq
 
 from headrace.runtime.sinks.manifest import FileCommittable, Layout
 from headrace.runtime.sinks.storage import Storage
+from headrace.spark.build import open_control, open_step
 from headrace.spark.native import apply_native
+from headrace.spark.native_windows import JOB_SETTINGS, QUERY_SETTINGS, windowed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from headrace.datastream.connectors.file_system import FileSink
     from headrace.plan.physical import NativeJob
+    from headrace.spark.sources import SourceOptions
+
+
+def native_settings(job: NativeJob | None, *, own_query: bool) -> dict[str, str]:
+    """What the session of a job must say if all of the job is native.
+
+    Args:
+        job: None if some of it runs in Python.
+        own_query: headrace starts and ends the query, not the user.
+    """
+    if job is None or job.window is None:
+        return {}
+    return JOB_SETTINGS if own_query else QUERY_SETTINGS
+
+
+def open_native(
+    job: NativeJob, spark: SparkSession, job_dir: str, options: SourceOptions, *, own_query: bool
+) -> DataFrame:
+    """What a native program reads in each batch: its source, or the results of its window."""
+    frame = open_step(job.source, spark, job_dir, options)
+    if job.window is None:
+        return frame
+    # nobody tells a query of the user's that its input has ended
+    control = open_control(spark, job_dir) if own_query else None
+    return windowed(frame, job.window, control)
+
+
+def native_frame(
+    job: NativeJob, spark: SparkSession, job_dir: str, options: SourceOptions
+) -> DataFrame:
+    """A native program up to its only end, for a query of the user's."""
+    frame = open_native(job, spark, job_dir, options, own_query=False)
+    [(_, steps)] = job.sinks
+    for step in steps:
+        frame = apply_native(frame, step)
+    return frame
 
 
 def run_native_batch(
     batch: DataFrame, job: NativeJob, batch_id: int, job_id: str
 ) -> dict[str, list[Any]]:
-    """Stage one batch for every sink; with several sinks the source is read once."""
+    """Stage one batch for every sink; with several sinks it is computed once."""
     several = len(job.sinks) > 1
     if several:
         batch.persist()

@@ -10,6 +10,7 @@ from pyspark.errors import StreamingQueryException
 
 from headrace.errors import HeadraceError, JobError
 from headrace.spark.file_reader import explain_read_failure
+from headrace.spark.native_windows import explain_timestamp_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,13 @@ class SparkQuery:
         last = self._query.lastProgress
         return None if last is None else dict(last)
 
+    def watermark_ms(self) -> int:
+        """Spark's watermark of the batch that runs, or of the last one."""
+        if self._query is None:  # the first batch can be faster than start()
+            return 0
+        execution = self._query._jsq.streamingQuery().lastExecution()
+        return int(execution.offsetSeqMetadata().batchWatermarkMs())
+
     def source_offsets(self) -> list[Any]:
         """How far each source of the query was read, in the order of the plan."""
         last = self.progress()
@@ -132,7 +140,9 @@ class SparkQuery:
         found = error if self._error is None else self._error
         if isinstance(found, HeadraceError):
             return found
-        return explain_read_failure(found) or spark_failure(found)
+        return (
+            explain_read_failure(found) or explain_timestamp_failure(found) or spark_failure(found)
+        )
 
 
 def _offset(text: Any) -> Any:
