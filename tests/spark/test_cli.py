@@ -80,7 +80,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
             os.killpg(pid, signal.SIGKILL)
 
 
-def test_a_detached_job_is_listed_stopped_resumed_and_cancelled_from_another_terminal(
+def test_a_detached_job_is_listed_killed_resumed_and_cancelled_from_another_terminal(
     terminal: Terminal, tmp_path: Path, wait_for: Callable[..., None]
 ) -> None:
     (tmp_path / "pipeline.py").write_text(ENDLESS)
@@ -101,17 +101,17 @@ def test_a_detached_job_is_listed_stopped_resumed_and_cancelled_from_another_ter
     assert "[JOB_NAME_IN_USE]" in err
 
     wait_for(terminal.numbers)
-    code, out, err = terminal.headrace("stop", job_id[:6])
-    assert (code, "FINISHED" in out) == (0, True), err
-    stopped = terminal.numbers()
-    assert stopped == list(range(len(stopped)))
-    pid = terminal.started[0]
-    wait_for(lambda: not Path(f"/proc/{pid}").exists())
+    os.killpg(terminal.started[0], signal.SIGKILL)  # driver and JVM, without a last word
+    code, out, _ = terminal.headrace("status", job_id)
+    assert (code, "LOST" in out) == (1, True)
+    code, _, err = terminal.headrace("cancel", job_id)
+    assert (code, "is dead" in err, str(tmp_path / "cp") in err) == (2, True, True)
+    before = terminal.numbers()
 
     code, out, err = terminal.headrace(*start)
     assert (code, out.strip()) == (0, job_id), err  # the same job, from its checkpoint
     assert terminal.job(job_id)["state"] == "RUNNING"
-    wait_for(lambda: len(terminal.numbers()) > len(stopped))
+    wait_for(lambda: len(terminal.numbers()) > len(before))
     code, out, err = terminal.headrace("cancel", "counting", "--json")
     assert code == 0, err
     assert json.loads(out)["state"] == "CANCELED"

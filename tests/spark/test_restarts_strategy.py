@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.common import RestartStrategies, Types
+from headrace.common import RestartStrategies, Types, WatermarkStrategy
 from headrace.common.job_status import JobStatus
+from headrace.common.time import Time
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
-from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
+from headrace.datastream.functions import (
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+    RuntimeContext,
+)
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.errors import CheckpointLockedError, CheckpointMismatchError, UserFunctionError
+from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.errors import (
+    CheckpointLockedError,
+    CheckpointMismatchError,
+    JobError,
+    UserFunctionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,9 +90,7 @@ def test_a_function_that_fails_twice_is_tried_again_and_results_are_exact(
 
     assert sorted(found) == sorted((key, n, n // 3 + 1) for key, n in RECORDS)
     assert sorted(seen) == list(range(20))
-    lines = [
-        json.loads(line) for file in (tmp_path / "out").glob("*.json") for line in file.open()
-    ]
+    lines = [json.loads(line) for file in (tmp_path / "out").glob("*.json") for line in file.open()]
     assert sorted((line["n"], line["count"]) for line in lines) == [
         (n, n // 3 + 1) for n in range(20)
     ]
@@ -173,6 +184,60 @@ def test_a_running_job_has_its_checkpoint_for_itself_and_may_delete_it_when_canc
     assert client.get_job_status().result() is JobStatus.CANCELED
     assert not folder.exists()
     assert seen == list(range(len(seen)))
+
+
+def test_a_python_worker_that_is_killed_costs_a_restart_and_no_record(
+    make_env: Callable[..., StreamExecutionEnvironment], flags: Path
+) -> None:
+    (flags / "kill").touch()
+    env = make_env({"source.max-records-per-batch": 5})
+    env.set_restart_strategy(RestartStrategies.exponential_delay_restart(100, 1000))
+
+    def die_once(n: int) -> int:
+        if n == 12 and (flags / "kill").exists():
+            (flags / "kill").unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return n
+
+    keyed = env.from_sequence(0, 19).map(die_once, Types.LONG()).key_by(lambda n: n % 2)
+    with keyed.reduce(lambda a, b: a + b).execute_and_collect("killed") as records:
+        found = list(records)
+        client = records.job_client
+
+    sums = [sum(range(n % 2, n + 1, 2)) for n in range(20)]
+    assert sorted(found) == sorted(sums)
+    assert client.get_metrics()["numRestarts"] == 1
+    assert [type(error) for error in client.get_exception_history()] == [JobError]
+
+
+class Sizes(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield len(list(elements))
+
+
+def test_drain_fires_the_windows_that_are_open_and_stop_does_not(
+    make_env: Callable[..., StreamExecutionEnvironment], wait_for: Callable[..., None]
+) -> None:
+    for drain in (False, True):
+        seen: list[int] = []
+        sizes: list[int] = []
+        env = make_env()
+        source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(50))
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            lambda n, _: n
+        )
+        numbers = env.from_source(source, strategy, "numbers").map(lambda n: n, Types.LONG())
+        numbers.add_sink(seen.append)
+        windows = numbers.key_by(lambda n: 0).window(TumblingEventTimeWindows.of(Time.days(1)))
+        windows.process(Sizes(), Types.INT()).add_sink(sizes.append)
+        client = env.execute_async("windows")
+        wait_for(lambda seen=seen: seen)
+
+        client._job.stop(drain=drain)
+
+        assert client.wait(120)
+        assert client.get_job_status().result() is JobStatus.FINISHED
+        assert sizes == ([len(seen)] if drain else [])
 
 
 def test_a_stopped_job_goes_on_where_it_ended(

@@ -38,6 +38,8 @@ from headrace.cli.settings import (
     put_settings,
     read_settings,
 )
+from headrace.common.configuration import Configuration, effective_configuration
+from headrace.common.options import OPTIONS
 from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
 from headrace.control.job import running_jobs
 from headrace.control.processes import this_process
@@ -95,13 +97,21 @@ def run(
         settings = read_settings(definitions, parallelism=parallelism, master=master, name=name)
         if name is not None:
             registry().check_name_is_free(name)
-        if detached:
+        if detached or not _is_attached(settings):
             code = run_detached(
                 program, arguments or [], settings, timeout_s=timeout, as_json=as_json
             )
         else:
             code = run_here(program, arguments or [], settings, as_json=as_json)
     raise typer.Exit(code)
+
+
+def _is_attached(settings: dict[str, str]) -> bool:
+    """What execution.attached says; the process that a detached run starts is the job itself."""
+    if LAUNCH_VARIABLE in os.environ:
+        return True
+    configuration = effective_configuration(Configuration.from_dict(dict(settings)))
+    return bool(configuration.get(OPTIONS["execution.attached"]))
 
 
 # --- in this process -----------------------------------------------------------------------------
