@@ -72,6 +72,7 @@ from headrace.common.types import (
 )
 from headrace.common.watermark_strategy import (
     AssignerWithPeriodicWatermarksWrapper,
+    IngestionTimeAssigner,
     TimestampAssigner,
     WatermarkGenerator,
     WatermarkOutput,
@@ -94,6 +95,7 @@ __all__ = [
     "Encoder",
     "ExecutionConfig",
     "Histogram",
+    "IngestionTimeAssigner",
     "InputDependencyConstraint",
     "Instant",
     "IntCounter",

@@ -7,6 +7,7 @@ Out: a frozen description the planner reads.  Next: runtime/operators/timestamps
 from __future__ import annotations
 
 import inspect
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",
+    "IngestionTimeAssigner",
     "TimestampAssigner",
     "WatermarkAlignment",
     "WatermarkGenerator",
@@ -38,6 +40,80 @@ class TimestampAssigner(ABC):
             value: the record.
             record_timestamp: its timestamp so far; the smallest 64-bit number if it has none.
         """
+
+
+class IngestionTimeAssigner(TimestampAssigner):
+    """Stamps records with the clock of the machine that reads them. Ours, from Java.
+
+    Right behind a source that is Flink's ingestion time; times never go back within one reader::
+
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            IngestionTimeAssigner()
+        )
+
+    Machines whose clocks differ need ``for_bounded_out_of_orderness`` with that difference.
+    """
+
+    def __init__(self) -> None:
+        self._latest = 0
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """The time now, or the latest one given so far."""
+        return self.advance(time.time_ns() // 1_000_000)
+
+    def advance(self, now: int) -> int:
+        """What the clock shows, unless it went back."""
+        self._latest = max(self._latest, now)
+        return self._latest
+
+
+class ColumnAssigner(TimestampAssigner):
+    """Reads the event time from a column, without a call per record where records are columns.
+
+    Args:
+        column: the name of a field, one of headrace's column expressions, or a pyspark Column.
+
+    Attributes:
+        column: what Spark can read the timestamp from, on the driver.
+        field: the name of the field, if it is a field and nothing more.
+        spark_only: whether only Spark can evaluate it.
+    """
+
+    def __init__(self, column: Any) -> None:
+        self.column: Any = f"`{column}`" if isinstance(column, str) else column
+        self.field: str | None = column if isinstance(column, str) else None
+        self.spark_only = _is_spark_column(column)
+        if not self.spark_only and self.field is None:
+            self.field = column.column_name
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """What the column holds for this record."""
+        found: int
+        if self.field is None:
+            found = self.column.evaluate(value)
+        elif isinstance(value, dict):
+            found = value[self.field]
+        elif isinstance(value, tuple) and not hasattr(value, self.field):
+            found = value[int(self.field.removeprefix("f"))]  # the columns of tuples are f0, f1...
+        else:
+            found = getattr(value, self.field)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a Spark column stands for something in the driver's JVM, and stays there
+        return {**self.__dict__, "column": None if self.spark_only else self.column}
+
+
+def _is_column(thing: Any) -> bool:
+    """Whether something is a column expression, or the name of a field."""
+    return isinstance(thing, str) or hasattr(type(thing), "column_name") or _is_spark_column(thing)
+
+
+def _is_spark_column(thing: Any) -> bool:
+    return any(
+        base.__name__ == "Column" and base.__module__.startswith("pyspark")
+        for base in type(thing).__mro__
+    )
 
 
 class WatermarkOutput(ABC):
@@ -77,17 +153,17 @@ class WatermarkAlignment:
     update_interval_ms: int = 1000
 
 
-class _CallableAssigner(TimestampAssigner):
+class CallableAssigner(TimestampAssigner):
     """A function of the record, or of the record and its timestamp so far."""
 
     def __init__(self, function: Callable[..., int]) -> None:
-        self._function = function
-        self._takes_one = _takes_one_argument(function)
+        self.function = function
+        self.takes_one = _takes_one_argument(function)
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        if self._takes_one:
-            return self._function(value)
-        return self._function(value, record_timestamp)
+        if self.takes_one:
+            return self.function(value)
+        return self.function(value, record_timestamp)
 
 
 def _takes_one_argument(function: Callable[..., Any]) -> bool:
@@ -153,21 +229,26 @@ class WatermarkStrategy:
         return WatermarkStrategy(generator_supplier=supplier)
 
     def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner | Callable[..., int]
+        self, timestamp_assigner: TimestampAssigner | Callable[..., int] | Any
     ) -> WatermarkStrategy:
         """Read the event time from the record.
 
         Args:
-            timestamp_assigner: a TimestampAssigner, or a function of the record or of the record
-                and its timestamp so far.
+            timestamp_assigner: a TimestampAssigner; a function of the record, or of the record and
+                its timestamp so far; the name of a field; or a column expression such as
+                ``col("ts")``. A pyspark Column works right behind a source. All of them give
+                epoch milliseconds.
         """
         assigner: Any = timestamp_assigner
-        if not callable(getattr(assigner, "extract_timestamp", None)):
+        if _is_column(assigner):
+            assigner = ColumnAssigner(assigner)
+        elif not callable(getattr(assigner, "extract_timestamp", None)):
             if not callable(assigner):
                 raise InvalidArgumentError(
-                    f"a TimestampAssigner or a function is expected, not {assigner!r}"
+                    f"a TimestampAssigner, a function, a field name or a column expression is "
+                    f"expected, not {assigner!r}"
                 )
-            assigner = _CallableAssigner(assigner)
+            assigner = CallableAssigner(assigner)
         return replace(self, timestamp_assigner=assigner)
 
     def with_idleness(self, idle_timeout: DurationLike) -> WatermarkStrategy:

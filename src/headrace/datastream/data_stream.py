@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from headrace.common.watermark_strategy import ColumnAssigner
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.connected_streams import (
     BroadcastConnectedStream,
@@ -358,8 +359,12 @@ class DataStream:
         """Stamp records with event time, and say how far event time has come."""
         from headrace.datastream.event_time import timestamps_operator
 
+        stream, assigner = self, watermark_strategy.timestamp_assigner
+        if isinstance(assigner, ColumnAssigner) and assigner.spark_only:
+            native = NativeStep("stamp", (assigner.column,))
+            stream = self._transform("stamp", "Timestamps", None, self.get_type(), native=native)
         operator = timestamps_operator(watermark_strategy)
-        return self._transform("timestamps", "Timestamps/Watermarks", operator, self.get_type())
+        return stream._transform("timestamps", "Timestamps/Watermarks", operator, self.get_type())
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Windows over the whole stream, in one subtask."""

@@ -86,7 +86,7 @@ class NativeStep:
     `expressions` are headrace expressions or pyspark Columns; spark/native.py applies them.
     """
 
-    kind: str  # "filter", "select" or "window"
+    kind: str  # "filter", "select", "stamp" or "window"
     expressions: tuple[Any, ...]
     # the aggregates of a window, and what is made of them
     window: WindowSelect | None = None

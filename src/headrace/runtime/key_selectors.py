@@ -116,23 +116,29 @@ def key_selector(key: Any) -> Callable[[Any], Any]:
     )
 
 
-def picked_field(selector: Any) -> int | str | None:
-    """The field that `selector` returns untouched, or None if it does anything else."""
+def picked_field(selector: Any, argument: int = 0, arguments: int = 1) -> int | str | None:
+    """The field that `selector` returns untouched, or None if it does anything else.
+
+    Args:
+        selector: a function.
+        argument: which of its arguments is the record.
+        arguments: how many it takes.
+    """
     if isinstance(selector, operator.itemgetter | operator.attrgetter):
         items = selector.__reduce__()[1]
         return items[0] if len(items) == 1 and isinstance(items[0], int | str) else None
     if isinstance(selector, types.FunctionType):
-        return _field_in_code(selector.__code__)
+        return _field_in_code(selector.__code__, argument, arguments)
     return None
 
 
-def _field_in_code(code: types.CodeType) -> int | str | None:
-    if code.co_argcount != 1 or code.co_flags & 0x2C:  # *args, **kwargs, generators
+def _field_in_code(code: types.CodeType, argument: int, arguments: int) -> int | str | None:
+    if code.co_argcount != arguments or code.co_flags & 0x2C:  # *args, **kwargs, generators
         return None
     steps = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
     if len(steps) < 3 or not steps[0].opname.startswith("LOAD_FAST"):
         return None
-    if steps[0].argval != code.co_varnames[0]:  # a keyword-only argument, not the record
+    if steps[0].argval != code.co_varnames[argument]:  # another argument, not the record
         return None
     if not steps[-1].opname.startswith("RETURN_VALUE"):
         return None

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType
 
 from headrace.datastream.expressions import Expression
 from headrace.errors import InvalidArgumentError
+from headrace.spark.source_batches import TIMESTAMP_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +31,7 @@ def apply_native(frame: DataFrame, step: Step, *, always_keep: Column | None = N
 
     Args:
         frame: what the step reads.
-        step: a filter or a projection.
+        step: a filter, a projection, or timestamps.
         always_keep: rows that no filter may remove.
 
     Raises:
@@ -42,7 +44,22 @@ def apply_native(frame: DataFrame, step: Step, *, always_keep: Column | None = N
             for condition in columns:
                 frame = frame.filter(condition if always_keep is None else condition | always_keep)
             return frame
+        if step.native.kind == "stamp":
+            return frame.withColumn(TIMESTAMP_COLUMN, timestamps(frame, step, columns[0]))
         return frame.select(*columns, *_own_columns(frame))
+
+
+def timestamps(frame: DataFrame, step: Step, column: Column) -> Column:
+    """A column of epoch milliseconds as 64-bit numbers; an error if it is something else."""
+    with analysed(frame, step):
+        found = frame.select(column).schema[0].dataType
+    if not isinstance(found, IntegralType):
+        raise InvalidArgumentError(
+            f"the timestamp column of step {step.name!r} is of type {found.simpleString()}",
+            where=step.call_site,
+            fix="give a column of whole numbers: epoch milliseconds",
+        )
+    return column.cast("long")
 
 
 def _own_columns(frame: DataFrame) -> list[str]:

@@ -17,13 +17,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegralType
 
 from headrace.datastream.window import EventTimeSessionWindows
-from headrace.errors import InvalidArgumentError, RecordError
+from headrace.errors import RecordError
 from headrace.plan.native_windows import timestamp_column
 from headrace.runtime.windows.column_aggregates import END, START, cell
-from headrace.spark.native import analysed, apply_native, spark_column
+from headrace.spark.native import analysed, apply_native, spark_column, timestamps
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -76,15 +75,7 @@ def _stamped(frame: DataFrame, step: Step) -> DataFrame:
     """With a column for the event time; a record without one fails the job, as in Flink."""
     strategy = step.operator.strategy  # type: ignore[union-attr]
     with analysed(frame, step):
-        column = spark_column(timestamp_column(strategy))
-        found = frame.select(column).schema[0].dataType
-    if not isinstance(found, IntegralType):
-        raise InvalidArgumentError(
-            f"the timestamp column of step {step.name!r} is of type {found.simpleString()}",
-            where=step.call_site,
-            fix="give a column of whole numbers: epoch milliseconds",
-        )
-    time = column.cast("long")
+        time = timestamps(frame, step, spark_column(timestamp_column(strategy)))
     usable = (time >= F.lit(_FIRST_MS)) & (time <= F.lit(_LAST_MS))
     told = F.coalesce(time.cast("string"), F.lit("None"))
     failure = F.raise_error(F.concat(F.lit(_BAD_TIME), told, F.lit(f" at {step.call_site}")))

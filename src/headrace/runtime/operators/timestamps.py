@@ -4,6 +4,9 @@ In front of the first exchange a task sees only its part of one batch, so the op
 *candidate* at the end of the batch: the watermark that its own records allow.  The valve of the
 next stage remembers the highest candidate of every split.  A generator of the user's own needs
 memory, so the planner puts it behind an exchange, where its state is kept.
+
+A timestamp that stands in a field is read from the Arrow column, without a call per record: where
+the strategy names a column, and where the assigner's code does nothing but pick a field.
 """
 
 from __future__ import annotations
@@ -11,13 +14,21 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.watermark_strategy import WatermarkOutput
+import pyarrow as pa
+
+from headrace.common.watermark_strategy import (
+    CallableAssigner,
+    ColumnAssigner,
+    IngestionTimeAssigner,
+    WatermarkOutput,
+)
 from headrace.errors import RecordError
+from headrace.runtime.key_selectors import Keying, picked_field
 from headrace.runtime.operators.base import Operator, OperatorRuntime
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
-    from headrace.common.watermark_strategy import WatermarkStrategy
+    from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 
 
 class TimestampsOperator(Operator):
@@ -36,32 +47,58 @@ class TimestampsOperator(Operator):
 
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)
-        assigner = self.strategy.timestamp_assigner
-        self.extract = None if assigner is None else assigner.extract_timestamp
+        self.assigner = self.strategy.timestamp_assigner
+        field = picked_timestamp(self.assigner)
+        self.picked = None if field is None else Keying(_untouched, field)
         self.highest: dict[str, int] = {}  # by split, for the batch at hand
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
-        stamped = records if self.extract is None else self._stamp(records)
+        stamped = self.stamp(records)
         if stamped.timestamps:
             split = self.runtime.channel.name
             highest = self.highest.get(split, MIN_TIMESTAMP)
             self.highest[split] = max(highest, max(stamped.timestamps))
         self.output.emit(stamped)
 
-    def _stamp(self, records: Records) -> Records:
-        extract, times = self.extract, []
-        assert extract is not None
+    def stamp(self, records: Records) -> Records:
+        """The records with the timestamps that the strategy says."""
+        assigner = self.assigner
+        if assigner is None:
+            return records
+        if isinstance(assigner, IngestionTimeAssigner):
+            now = assigner.advance(self.runtime.clock())
+            return records.with_timestamps([now] * len(records))
+        times = self._times_in_columns(records)
+        return records.with_timestamps(self._extracted(records) if times is None else times)
+
+    def _times_in_columns(self, records: Records) -> list[int] | None:
+        """Timestamps that need no call per record, if they are whole numbers one and all."""
+        if isinstance(self.assigner, ColumnAssigner) and self.assigner.spark_only:
+            return self._checked(records, records.timestamps or [None] * len(records))
+        column = None if self.picked is None else self.picked.column(records)
+        if column is None or not pa.types.is_integer(column.type):
+            return None
+        times: list[int] = column.to_numpy(zero_copy_only=False).tolist()
+        return times
+
+    def _extracted(self, records: Records) -> list[int]:
+        assert self.assigner is not None
+        extract, times = self.assigner.extract_timestamp, []
         value: Any = None
         try:
             for value, previous in records.pairs():
                 times.append(extract(value, MIN_TIMESTAMP if previous is None else previous))
-            if times and not all(type(time) is int for time in times):
-                times = [
-                    _whole(time, value) for time, value in zip(times, records.values, strict=True)
-                ]
         except Exception as error:
             raise self.failed(error, value) from error
-        return records.with_timestamps(times)
+        return self._checked(records, times)
+
+    def _checked(self, records: Records, times: list[Any]) -> list[int]:
+        if set(map(type, times)) <= {int} and not _too_large(times):
+            return times
+        for time, value in zip(times, records.values, strict=True):
+            if (problem := _problem(time, value)) is not None:
+                raise self.failed(problem, value)
+        return list(map(int, times))
 
     def watermark(self, timestamp: int, input: int) -> None:  # noqa: A002
         """Upstream watermarks end here, except the last one (W5)."""
@@ -121,7 +158,7 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
             self.generator.__dict__.update(attributes)
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
-        stamped = records if self.extract is None else self._stamp(records)
+        stamped = self.stamp(records)
         waiting: list[tuple[Any, int]] = []
         value: Any = None
         try:
@@ -171,10 +208,35 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
             self._stored = content
 
 
-def _whole(time: Any, value: Any) -> int:
+def picked_timestamp(assigner: TimestampAssigner | None) -> int | str | None:
+    """The field that holds the timestamp, if the assigner does nothing but pick it."""
+    if isinstance(assigner, ColumnAssigner):
+        return assigner.field
+    if isinstance(assigner, CallableAssigner):
+        return picked_field(assigner.function, 0, 1 if assigner.takes_one else 2)
+    if assigner is None or "extract_timestamp" in vars(assigner):
+        return None
+    return picked_field(type(assigner).extract_timestamp, 1, 3)
+
+
+def _untouched(record: Any) -> Any:
+    return record
+
+
+def _too_large(times: list[int]) -> bool:
+    return bool(times) and (max(times) > MAX_TIMESTAMP or min(times) < MIN_TIMESTAMP)
+
+
+def _problem(time: Any, value: Any) -> RecordError | None:
+    """What is wrong with a timestamp."""
     if isinstance(time, bool) or not hasattr(time, "__index__"):
-        raise RecordError(
+        return RecordError(
             f"the timestamp assigner returned {time!r} for {value!r:.100}, not a whole number",
             fix="return epoch milliseconds as an int",
         )
-    return int(time)
+    if _too_large([int(time)]):
+        return RecordError(
+            f"the timestamp assigner returned {time} for {value!r:.100}, more than 64 bits hold",
+            fix="return epoch milliseconds, not smaller units",
+        )
+    return None
