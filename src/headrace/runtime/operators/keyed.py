@@ -10,14 +10,13 @@ from headrace.errors import HeadraceError
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
 from headrace.runtime.records import MAX_TIMESTAMP, Records
+from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.timers import TimerQueue
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.state.states import Scope
-
-_ABSENT = object()
 
 
 class KeyedOperator(FunctionOperator):
@@ -203,19 +202,18 @@ class ReduceOperator(KeyedOperator):
         self.table = self.states.table("reduce")
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
-        # Benchmark `reduce`: direct page access instead of a state object saves 0.3 us a record.
+        # Benchmark `reduce`: cells instead of a state object save 0.3 us a record.
         call, table = self.call, self.table
         results: list[Any] = []
-        page_of, append = table.where.get, results.append
+        cell_of, append = table.cells.get, results.append
         keys = self.keys(records)
         try:
             for key, value in zip(keys, records.values, strict=True):
-                page = page_of(key) or table.locate(key)
-                entries = page.entries
-                old = entries.get(key, _ABSENT)
-                new = value if old is _ABSENT else call(old, value)
-                entries[key] = new
-                page.dirty = True
+                cell = cell_of(key) or table.find(key)
+                old = cell.value
+                cell.value = new = value if old is NO_ENTRY else call(old, value)
+                if cell.clean:
+                    table.touch(cell)
                 append(new)
         except Exception as error:
             raise self.failed(error, records.values[len(results)]) from error

@@ -1,257 +1,531 @@
-"""A table of keyed entries that is stored in pages: many keys to a page, only dirty pages written.
+"""A table of keyed entries that is stored in pages: many keys to a page, only changed ones written.
 
-A round trip to Spark's state store costs about 0.1 ms whatever its size, so keys must share pages;
-a page is rewritten whole, so pages must stay small.  Pages are found by extendible hashing: the low
-bits of a key's hash index a directory of pages; a page that grows past its limit splits in two, and
-two small sisters merge again.  Only the directory and touched pages are ever read.
+A round trip to Spark's state store costs about 0.1 ms whatever its size, so keys share pages; a
+page is written whole, so pages stay small.
 
-    directory (2 bits)     pages
-    00 ──────────────┐
-    10 ──────────┐   └──▶ page 0 (depth 2) {key: value, ...}
-    01 ──┬──▶ page 1      ...
-    11 ──┘   (depth 1)
+    key ─▶ cells ─────────────────────────────▶ value     in memory: hot_region's, and recently used
+            └─ none ─▶ directory ─▶ page ─▶ bucket ─▶ cell      packed: pages read or written lately
+                                     └─ not in memory ─▶ store
+
+A flush writes pages many of whose entries changed; single changed entries of many pages go to the
+hot region instead.  Next: directory.py (which page), packed.py (what a page holds), hot.py,
+cells.py (how much stays in memory), large.py (lists and maps too large for one entry)
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StateError
-from headrace.runtime.key_groups import _mix, stable_hash
 from headrace.runtime.pickling import dumps, loads
+from headrace.runtime.state.cells import CELL_BYTES, NO_ENTRY, PROCESS_MEMORY, UNPACKED, Cell
+from headrace.runtime.state.directory import Directory
+from headrace.runtime.state.hot import HotRegion
+from headrace.runtime.state.limits import LIMITS
+from headrace.runtime.state.packed import (
+    Page,
+    any_hash,
+    any_hashes,
+    pack,
+    page_hash,
+    page_hashes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.state.cells import Memory
+    from headrace.runtime.state.hot import Lane
+    from headrace.runtime.state.limits import Limits
+    from headrace.runtime.state.packed import Bucket
 
-PAGE_BYTES = 64 * 1024
-_FORMAT = b"\x01"  # first byte of everything stored: the codec's version
-_MAX_DEPTH = 30
-NO_ENTRY = object()
+    Entry = tuple[int, Any, Any]  # hash, key, value
 
+__all__ = ["NO_ENTRY", "Cell", "PagedTable"]
 
-class Page:
-    """Some keys of a table. `entries` may be read and written directly, with `dirty` set after."""
-
-    __slots__ = ("depth", "dirty", "entries", "number")
-
-    def __init__(self, number: int, depth: int, entries: dict[Any, Any]) -> None:
-        self.number = number
-        self.depth = depth
-        self.entries = entries
-        self.dirty = False
+FORMAT = b"\x02"  # first byte of everything stored: the layout's version
+_SAMPLE = 256
+_NEVER = -1  # `seen` of cells that have not been stored yet
 
 
 class PagedTable:
     """Entries by key for one state of one operator in one subtask.
 
-    Hot loops use `where.get(key) or locate(key)` to reach the page of a key directly.
+    Hot loops reach an entry without a call, and tell of a change once per key and batch:
+
+        cell = table.cells.get(key) or table.find(key)
+        cell.value = changed(cell.value)    # NO_ENTRY: there is none
+        if cell.clean:
+            table.touch(cell)
     """
 
-    def __init__(self, store: PageStore, name: str, *, page_bytes: int = PAGE_BYTES) -> None:
+    def __init__(
+        self,
+        store: PageStore,
+        name: str | bytes,
+        *,
+        limits: Limits = LIMITS,
+        memory: Memory = PROCESS_MEMORY,
+        any_keys: bool = False,
+    ) -> None:
+        self.prefix = (name if isinstance(name, bytes) else name.encode()) + b"\0"
+        self.limits = limits
         self._store = store
-        self._prefix = name.encode() + b"\0"
-        self._page_bytes = page_bytes
-        # rebuilt on open
-        self.where: dict[Any, Page] = {}
-        self._pages: dict[int, Page] = {}
-        # survives restart (the stored directory); written by _split and _merge
-        self._directory: list[int] = []
-        self._depths: dict[int, int] = {}
-        self._next_number = 0
-        self._directory_dirty = False
-        self._opened = False
+        self._memory = memory
+        # keys of the stream have a stable hash, keys of a user's map need not
+        self._hash_of = any_hash if any_keys else page_hash
+        self._hashes_of = any_hashes if any_keys else page_hashes
+        memory.add(self)
+        # some entries: all hot ones, all changed ones, and others that were used lately
+        self.cells: dict[Any, Cell] = {}
+        self.now = 0  # how often this table was flushed
+        self.entry_bytes = CELL_BYTES  # what an entry takes in memory, about
         self._swept = -1
+        self._reported = (0, 0)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._opened = False
+        # survives restart: the directory and the numbers of the hot segments
+        self.directory = Directory()
+        self.hot = HotRegion(
+            self._put_segment, self._delete_segment, self.directory.new_number, self.limits
+        )
+        self._stored_segments = self.hot.stored_form()
+        # rebuilt: pages read or written lately, and what happened since the last flush
+        self._pages: dict[int, Page] = {}
+        self._packed_bytes = 0
+        self._changed: list[Cell] = []
+        self._absent: list[Cell] = []
+        self._misses = 0
+
+    # --- one entry ---------------------------------------------------------------------------
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The entry of a key."""
-        page = self.where.get(key) or self.locate(key)
-        return page.entries.get(key, default)
+        value = (self.cells.get(key) or self.find(key)).value
+        return default if value is NO_ENTRY else value
 
     def put(self, key: Any, value: Any) -> None:
         """Set the entry of a key."""
-        page = self.where.get(key) or self.locate(key)
-        page.entries[key] = value
-        page.dirty = True
+        cell = self.cells.get(key) or self.find(key)
+        cell.value = value
+        if cell.clean:
+            self.touch(cell)
 
     def remove(self, key: Any) -> None:
         """Forget a key; unknown keys are no error."""
-        page = self.where.get(key) or self.locate(key)
-        if page.entries.pop(key, NO_ENTRY) is not NO_ENTRY:
-            page.dirty = True
-            self.where.pop(key, None)
+        cell = self.cells.get(key) or self.find(key)
+        if cell.value is not NO_ENTRY:
+            cell.value = NO_ENTRY
+            if cell.clean:
+                self.touch(cell)
 
     def __contains__(self, key: Any) -> bool:
-        page = self.where.get(key) or self.locate(key)
-        return key in page.entries
+        return (self.cells.get(key) or self.find(key)).value is not NO_ENTRY
 
-    def locate(self, key: Any) -> Page:
-        """The page that holds a key or would hold it; read from the store on first touch."""
+    def find(self, key: Any) -> Cell:
+        """The cell of a key that is not in memory yet; its value may be NO_ENTRY."""
+        cells = self.cells
         if not self._opened:
             self._open()
-        number = self._directory[_page_hash(key) & (len(self._directory) - 1)]
-        page = self._pages.get(number)
-        if page is None:
-            page = self._load(number)
-        self.where[key] = page
-        return page
+            if key in cells:
+                return cells[key]
+        self._missed()
+        bucket = self._bucket(key)
+        value = NO_ENTRY
+        if not bucket.unpacked:
+            entries = bucket.entries()
+            value = entries.get(key, NO_ENTRY)
+            if self._memory.roomy:
+                self._unpack(bucket, entries)
+                if value is not NO_ENTRY:
+                    return cells[key]
+        cell = cells[key] = Cell(key, value, bucket, self.now)
+        if value is NO_ENTRY:
+            cell.seen = _NEVER
+            self._absent.append(cell)
+        return cell
+
+    def _unpack(self, bucket: Bucket, entries: dict[Any, Any]) -> None:
+        """Make cells of all entries of a bucket; hot ones have a newer cell already."""
+        cells, now = self.cells, self.now
+        for key, value in entries.items():
+            cell = cells.get(key)
+            if cell is None:
+                cells[key] = Cell(key, value, bucket, now)
+            elif not cell.home.hot:
+                cell.home = bucket  # its page had left memory and is back
+        bucket.unpacked = True
+
+    def touch(self, cell: Cell) -> None:
+        """A clean cell got another value."""
+        if self.cells.get(cell.key) is not cell:  # evicted while the caller held it
+            value = cell.value
+            cell = self.find(cell.key)
+            cell.value = value
+            if not cell.clean:
+                return
+        cell.clean = False
+        self._changed.append(cell)
+
+    def _missed(self) -> None:
+        self._misses += 1
+        if self._misses % self._memory.misses == 0:
+            self._report()
+
+    # --- all entries -------------------------------------------------------------------------
 
     def items(self) -> list[tuple[Any, Any]]:
-        """Every entry of the table; reads all pages."""
+        """Every entry of the table."""
+        return list(self.scan())
+
+    def scan(self) -> Iterator[tuple[Any, Any]]:
+        """Every entry, page by page; entries may be changed and removed meanwhile.
+
+        A change that comes before its entry is reached is seen; a new key may be missed.
+        """
         if not self._opened:
             self._open()
-        for number in self._depths:
-            if number not in self._pages:
-                self._load(number)
-        return [item for page in self._pages.values() for item in page.entries.items()]
+        shown = set(self.cells)
+        for cell in list(self.cells.values()):
+            if cell.value is not NO_ENTRY:
+                yield cell.key, cell.value
+        for number in list(self.directory.depths):
+            for key, stored in self._page(number).items():
+                if key in shown:
+                    continue
+                found = self.cells.get(key)
+                value = stored if found is None else found.value
+                if value is not NO_ENTRY:
+                    yield key, value
+
+    def is_empty(self) -> bool:
+        """Whether there is no entry."""
+        return next(self.scan(), None) is None
+
+    def sweep(self, purge: Callable[[Any], Any], pages: int) -> None:
+        """Let `purge` look at the entries of the next few pages; what it gives back stays.
+
+        Goes round all pages and hot lanes of the table over time; `purge` returns NO_ENTRY for what
+        should go.
+        """
+        if not self._opened:
+            self._open()
+        places: list[int | Lane] = [*sorted(self.directory.depths), *self.hot.lanes]
+        for _ in range(min(pages, len(places))):
+            self._swept = (self._swept + 1) % len(places)
+            for key, stored in self._entries_at(places[self._swept]):
+                cell = self.cells.get(key)
+                entry = stored if cell is None else cell.value
+                if entry is NO_ENTRY:
+                    continue
+                left = purge(entry)
+                if left is NO_ENTRY:
+                    self.remove(key)
+                elif left is not entry:
+                    self.put(key, left)
+
+    def _entries_at(self, place: int | Lane) -> Iterable[tuple[Any, Any]]:
+        if isinstance(place, int):
+            return self._page(place).items()
+        return [(cell.key, cell.value) for cell in place.residents()]
+
+    # --- writing -----------------------------------------------------------------------------
 
     def flush(self) -> None:
         """Write what changed since the last flush."""
         if not self._opened:
             return
-        for page in [page for page in self._pages.values() if page.dirty]:
-            self._write(page)
-        if self._directory_dirty:
-            stored = (self._directory, self._depths, self._next_number)
-            self._store.put(self._prefix + b"d", _FORMAT + dumps(stored))
-            self._directory_dirty = False
-            self._reindex()
+        self.now += 1
+        if self._changed:
+            self._write_changes()
+            self._memory.settle()
+        self._let_go(self._absent)
+        self._absent = []
+        segments = self.hot.stored_form()
+        if self.directory.dirty or segments != self._stored_segments:
+            stored = (*self.directory.stored_form(), segments)
+            self._store.put(self.prefix + b"d", FORMAT + dumps(stored))
+            self.directory.dirty = False
+            self._stored_segments = segments
+        self._report()
 
-    def _reindex(self) -> None:
-        """Point every key at its page again: after splits and merges, absent keys point astray."""
-        self.where = {key: page for page in self._pages.values() for key in page.entries}
+    def _write_changes(self) -> None:
+        changed, self._changed = self._changed, []
+        hot: list[Cell] = []
+        cold: list[Cell] = []
+        removed: list[Cell] = []
+        now = self.now
+        for cell in changed:
+            cell.clean = True
+            if cell.value is NO_ENTRY:
+                removed.append(cell)
+                if cell.seen == _NEVER:
+                    continue  # came and went between two flushes
+            cell.seen = now
+            (hot if cell.home.hot else cold).append(cell)
+        pages = self._by_page(cold)
+        lanes = self._take_sparse(pages)
+        for cell in hot:
+            lanes.setdefault(cell.home.lane, []).append(cell)  # type: ignore[union-attr]
+        self._write_pages(pages)
+        for lane, cells in lanes.items():
+            lane.write(cells)
+        while self.hot.full:
+            self._write_to_pages(self.hot.leave_full_lane(now))
+        self._write_to_pages(self.hot.leave_idle(now))
+        self._let_go(removed)
 
-    def sweep(self, purge: Callable[[Any], Any], pages: int) -> None:
-        """Let `purge` look at the entries of the next few pages; what it gives back stays.
+    def _by_page(self, cells: list[Cell]) -> list[Page]:
+        """The pages of changed cells, with the cells in their buckets."""
+        buckets: list[Bucket] = []
+        for cell in cells:
+            bucket: Any = cell.home
+            if bucket.page is None:  # the page left memory, or was split
+                bucket = cell.home = self._bucket(cell.key)
+            if not bucket.changed:
+                buckets.append(bucket)
+            bucket.changed.append(cell)
+        pages: list[Page] = []
+        for bucket in buckets:
+            if not bucket.page.dirty:
+                pages.append(bucket.page)
+            bucket.page.dirty.append(bucket)
+            bucket.page.touched += len(bucket.changed)
+        return pages
 
-        Goes round all pages of the table over time. Entries that were not there when a page was
-        stored are looked at, too; `purge` returns NO_ENTRY for what should go.
-        """
-        if not self._opened:
-            self._open()
-        numbers = sorted(self._depths)
-        for _ in range(min(pages, len(numbers))):
-            self._swept = (self._swept + 1) % len(numbers)
-            number = numbers[self._swept]
-            page = self._pages.get(number) or self._load(number)
-            self._purge_page(page, purge)
+    def _take_sparse(self, pages: list[Page]) -> dict[Lane, list[Cell]]:
+        """Take pages with few changes out of `pages`; their changed cells by hot lane."""
+        limits = self.limits
+        sparse = [page for page in pages if page.touched * limits.sparse_share < page.count]
+        changes = sum(page.touched for page in sparse)
+        if len(sparse) < limits.sparse_pages or changes * 2 > limits.hot_entries:
+            return {}
+        pages[:] = [page for page in pages if page.touched * limits.sparse_share >= page.count]
+        lanes: dict[Lane, list[Cell]] = {}
+        for page in sparse:
+            lane = lanes.setdefault(self.hot.lane_of(page.number), [])
+            for bucket in page.take_dirty():
+                lane += bucket.changed
+                bucket.changed = []
+        return lanes
 
-    def _purge_page(self, page: Page, purge: Callable[[Any], Any]) -> None:
-        for key, entry in list(page.entries.items()):
-            left = purge(entry)
-            if left is entry:
-                continue
-            page.dirty = True
-            if left is NO_ENTRY:
-                del page.entries[key]
-                self.where.pop(key, None)
-            else:
-                page.entries[key] = left
+    def _write_to_pages(self, cells: list[Cell]) -> None:
+        """Put cells that left the hot region into their pages."""
+        for cell in cells:
+            cell.home = self._bucket(cell.key)
+        self._write_pages(self._by_page(cells))
+        self._let_go(cells)
+
+    def _write_pages(self, pages: list[Page]) -> None:
+        for page in pages:
+            before = page.count
+            for bucket in page.take_dirty():
+                page.count += bucket.take_changes()
+            self._write_page(page)
+            if page.count < before:
+                self._join_if_small(page)
+
+    def _write_page(self, page: Page) -> None:
+        if page.count > 2 * self.limits.bucket_entries * len(page.buckets):
+            self._fill(page, self._hashed(page.items()))
+        else:
+            self._store_page(page)
+
+    def _store_page(self, page: Page, entries: list[Entry] | None = None) -> None:
+        if page.count == 0:
+            self._store.delete(self._page_key(page.number))
+            self._resize(page, 0)
+            return
+        content = FORMAT + page.stored_form()
+        if self._is_too_large(page, len(content), page.count):
+            self._split(page, entries or self._hashed(page.items()))
+            return
+        self._store.put(self._page_key(page.number), content)
+        self._resize(page, len(content))
+
+    def _is_too_large(self, page: Page, size: int, count: int) -> bool:
+        return size > self.limits.page_bytes and count > 1 and self.directory.may_split(page.number)
+
+    def _hashed(self, entries: Iterable[tuple[Any, Any]]) -> list[Entry]:
+        found = list(entries)
+        hashes = self._hashes_of([key for key, _ in found])
+        return [(hashed, *entry) for hashed, entry in zip(hashes, found, strict=True)]
+
+    def _fill(self, page: Page, entries: list[Entry]) -> None:
+        """Give a page other entries, and the cells of these their new home."""
+        page.retire()
+        if len(entries) > _SAMPLE:  # do not pack what will surely be split again
+            sample = len(dumps([(key, value) for _, key, value in entries[:_SAMPLE]])) // _SAMPLE
+            if self._is_too_large(page, sample * len(entries) // 2, len(entries)):
+                self._split(page, entries)
+                return
+        page.count = len(entries)
+        page.set_contents(pack(entries, len(entries), self.limits.bucket_entries))
+        unpacked = True
+        for hashed, key, _ in entries:
+            cell = self.cells.get(key)
+            if cell is None:
+                unpacked = False
+            elif not cell.home.hot:
+                cell.home = page.bucket(hashed)
+        for bucket in page.buckets:
+            bucket.unpacked = unpacked
+        self._store_page(page, entries)
+
+    def _split(self, page: Page, entries: list[Entry]) -> None:
+        bit, number = self.directory.split(page.number)
+        sister = self._pages[number] = Page(number, 0, [b""], self.now)
+        self._fill(sister, [entry for entry in entries if entry[0] & bit])
+        self._fill(page, [entry for entry in entries if not entry[0] & bit])
+
+    def _join_if_small(self, page: Page) -> None:
+        """Let a page that shrank and its sister become one."""
+        # a page whose changes wait to be written in this flush has its own turn
+        while page.size * 8 < self.limits.page_bytes and not page.touched:
+            number = self.directory.sister_of(page.number)
+            if number is None:
+                return
+            sister = self._page(number)
+            if page.count and (
+                sister.touched or page.size + sister.size > self.limits.page_bytes // 2
+            ):
+                return
+            entries = [*page.items(), *sister.items()] if page.count else []
+            self.directory.join(page.number, number)
+            self._store.delete(self._page_key(page.number))
+            self.evict_page(page)
+            if entries:
+                self._fill(sister, self._hashed(entries))
+            page = sister
+
+    def _let_go(self, cells: list[Cell]) -> None:
+        """Drop those of some cells that stand for nothing stored."""
+        for cell in cells:
+            if cell.value is NO_ENTRY and cell.clean and not cell.home.hot:
+                self.cells.pop(cell.key, None)
 
     def drop(self) -> None:
         """Remove the whole table from the store."""
         if not self._opened:
             self._open()
-        for number in self._depths:
+        for number in self.directory.depths:
             self._store.delete(self._page_key(number))
-        self._store.delete(self._prefix + b"d")
+        for segment in self.hot.segments():
+            self._delete_segment(segment.number)
+        self._store.delete(self.prefix + b"d")
         self.forget()
 
     def forget(self) -> None:
         """Drop everything read from the store; the next touch reads again."""
-        self.where.clear()
-        self._pages.clear()
-        self._directory, self._depths = [], {}
-        self._opened = False
+        self.cells.clear()
+        for page in self._pages.values():
+            page.retire()
+        self._reset()
+        self._report()
 
-    @property
-    def loaded_entries(self) -> int:
-        """How many entries are held in memory."""
-        return len(self.where)
+    # --- memory ------------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        before_cells, before_pages = self._reported
+        cells, pages = self.measure()
+        self._memory.report(cells - before_cells, pages - before_pages)
+
+    def measure(self) -> tuple[int, int]:
+        """The bytes that cells and packed pages take, about."""
+        self._reported = (len(self.cells) * self.entry_bytes, self._packed_bytes)
+        return self._reported
+
+    def pages(self) -> list[Page]:
+        """The pages in memory that may leave it."""
+        return [page for page in self._pages.values() if not page.touched]
+
+    def evict_cells(self, last: int, size: int | None = None) -> int:
+        """Let go of cells not used since the flush `last`; the bytes that this freed, about.
+
+        With `size`, only so many bytes of them. Cells are found again in their pages.
+        """
+        cells = self.cells
+        old = (c for c in cells.values() if _NEVER < c.seen <= last and c.clean and not c.home.hot)
+        victims = list(old if size is None else islice(old, size // self.entry_bytes))
+        for cell in victims:
+            del cells[cell.key]
+            cell.home.unpacked = False  # type: ignore[union-attr]
+        return len(victims) * self.entry_bytes
+
+    def evict_page(self, page: Page) -> None:
+        """Let go of a packed page; the store has it."""
+        page.retire()
+        self._packed_bytes -= self._pages.pop(page.number).size
+
+    # --- the store ---------------------------------------------------------------------------
 
     def _open(self) -> None:
-        stored = self._read(self._prefix + b"d")
-        if stored is None:
-            # one page holds all until it splits; it may be stored without a directory
-            self._directory, self._depths, self._next_number = [0], {0: 0}, 1
-        else:
-            self._directory, self._depths, self._next_number = stored
         self._opened = True
+        stored = self._read(self.prefix + b"d")
+        if stored is None:
+            return  # one page holds all until it splits; it may be stored without a directory
+        *places, segments = stored[0]
+        self.directory.restore(places)
+        self._stored_segments = segments
+        for cell in self.hot.restore(segments, self._read_segment, self.now):
+            self.cells[cell.key] = cell
 
-    def _load(self, number: int) -> Page:
-        entries = self._read(self._page_key(number))
-        page = Page(number, self._depths[number], {} if entries is None else entries)
-        self._pages[number] = page
-        self.where.update(dict.fromkeys(page.entries, page))
+    def _bucket(self, key: Any) -> Bucket:
+        hashed = self._hash_of(key)
+        return self._page(self.directory.page_of(hashed)).bucket(hashed)
+
+    def _page(self, number: int) -> Page:
+        page = self._pages.get(number)
+        if page is None:
+            found = self._read(self._page_key(number))
+            (count, contents), size = ((0, [b""]), 0) if found is None else found
+            page = self._pages[number] = Page(number, count, contents, self.now)
+            self._resize(page, size)
         return page
 
-    def _read(self, key: bytes) -> Any:
-        content = self._store.get(key)
-        if content is None:
-            return None
-        if content[:1] != _FORMAT:
+    def _resize(self, page: Page, size: int) -> None:
+        self._packed_bytes += size - page.size
+        page.size = size
+        page.seen = self.now
+        if page.count:
+            found = CELL_BYTES + UNPACKED * size // page.count
+            self.entry_bytes += (found - self.entry_bytes) // 4
+
+    def _read(self, name: bytes) -> tuple[Any, int] | None:
+        content = self._store.get(name)
+        return None if content is None else (unpack(content), len(content))
+
+    def _read_segment(self, number: int) -> tuple[Any, int]:
+        found = self._read(self._segment_key(number))
+        if found is None:
             raise StateError(
-                f"stored state has format {content[0]}, which this version cannot read",
-                fix="restore with the version of headrace that wrote it, or from a savepoint",
+                f"a part of the stored state is missing: segment {number} of {self.prefix!r}",
+                fix="restore from an older checkpoint or from a savepoint",
             )
-        return loads(memoryview(content)[1:])
+        return found
+
+    def _put_segment(self, number: int, content: bytes) -> None:
+        self._store.put(self._segment_key(number), FORMAT + content)
+
+    def _delete_segment(self, number: int) -> None:
+        self._store.delete(self._segment_key(number))
 
     def _page_key(self, number: int) -> bytes:
-        return self._prefix + number.to_bytes(4, "big")
+        return self.prefix + number.to_bytes(4, "big")
 
-    def _write(self, page: Page) -> None:
-        page.dirty = False
-        if not page.entries:
-            self._store.delete(self._page_key(page.number))
-            self._merge(page)
-            return
-        content = _FORMAT + dumps(page.entries)
-        if len(content) > self._page_bytes and len(page.entries) > 1 and page.depth < _MAX_DEPTH:
-            for half in self._split(page):
-                self._write(half)
-        else:
-            self._store.put(self._page_key(page.number), content)
-
-    def _split(self, page: Page) -> tuple[Page, Page]:
-        bit = 1 << page.depth
-        page.depth += 1
-        sister = Page(self._next_number, page.depth, {})
-        self._next_number += 1
-        if len(self._directory) < 1 << page.depth:
-            self._directory *= 2
-        for index, number in enumerate(self._directory):
-            if number == page.number and index & bit:
-                self._directory[index] = sister.number
-        for key in [key for key in page.entries if _page_hash(key) & bit]:
-            sister.entries[key] = page.entries.pop(key)
-        self._remember(page)
-        self._remember(sister)
-        return page, sister
-
-    def _remember(self, page: Page) -> None:
-        self._pages[page.number] = page
-        self._depths[page.number] = page.depth
-        self._directory_dirty = True
-
-    def _merge(self, page: Page) -> None:
-        """Give an empty page's place in the directory to its sister."""
-        if page.depth == 0:
-            return
-        index = self._directory.index(page.number)
-        sister = self._directory[index ^ (1 << (page.depth - 1))]
-        if self._depths[sister] != page.depth:
-            return
-        for place, number in enumerate(self._directory):
-            if number == page.number:
-                self._directory[place] = sister
-        self._depths[sister] -= 1
-        if sister in self._pages:
-            self._pages[sister].depth -= 1
-        del self._depths[page.number], self._pages[page.number]
-        self._directory_dirty = True
+    def _segment_key(self, number: int) -> bytes:
+        return self.prefix + b"h" + number.to_bytes(4, "big")
 
 
-def _page_hash(key: Any) -> int:
-    # A second mix: key groups took the first, so within a subtask its low bits are not random.
-    return _mix(stable_hash(key) + 0x51ED27)
+def unpack(content: bytes) -> Any:
+    """What a stored record holds."""
+    if content[:1] != FORMAT:
+        raise StateError(
+            f"stored state has format {content[0]}, which this version cannot read",
+            fix="restore with the version of headrace that wrote it, or from a savepoint",
+        )
+    return loads(memoryview(content)[1:])

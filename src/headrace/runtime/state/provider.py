@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
     from headrace.runtime.state.backend import PageStore
 
-# After a batch, a table that holds more entries than this in memory lets go of them: the worker's
-# memory must follow the batch, not the number of keys.
-KEPT_ENTRIES = 500_000
-
 S = TypeVar("S")
 
 
@@ -126,13 +122,11 @@ class StateProvider:
             table.forget()
 
     def flush(self) -> None:
-        """Write all that changed; let go of tables that have grown large."""
+        """Write all that changed."""
         for state in self._expiring.values():
             state.sweep()
         for table in self._tables.values():
             table.flush()
-            if table.loaded_entries > KEPT_ENTRIES:
-                table.forget()
 
 
 _KIND_OF = {

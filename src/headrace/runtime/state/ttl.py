@@ -94,13 +94,13 @@ class TtlValueState(_Expiring, PagedValueState):
 
     def value(self) -> Any:
         """The current value, or None."""
-        self._page()
+        self._cell()
         found = self._read()
         return None if found is NO_ENTRY else found
 
     def update(self, value: Any) -> None:
         """Replace the value; its time starts anew."""
-        self._page()
+        self._cell()
         if value is None:
             self.clear()
         else:
@@ -116,13 +116,13 @@ class TtlReducingState(_Expiring, PagedReducingState):
 
     def get(self) -> Any:
         """The current value, or None."""
-        self._page()
+        self._cell()
         found = self._read()
         return None if found is NO_ENTRY else found
 
     def add(self, value: Any) -> None:
         """Reduce a value in; after expiry it starts anew."""
-        self._page()
+        self._cell()
         old = _live(self)
         self._write(value if old is NO_ENTRY else self._reduce(old, value))
 
@@ -136,13 +136,13 @@ class TtlAggregatingState(_Expiring, PagedAggregatingState):
 
     def get(self) -> Any:
         """The result, or None."""
-        self._page()
+        self._cell()
         found = self._read()
         return None if found is NO_ENTRY else self._aggregate.get_result(found)
 
     def add(self, value: Any) -> None:
         """Add to the accumulator; after expiry it starts anew."""
-        self._page()
+        self._cell()
         if value is None:
             self.clear()
             return
@@ -196,7 +196,7 @@ class TtlListState(_ManyExpiring, PagedListState):
 
     def get(self) -> Iterator[Any]:
         """The items that are not expired."""
-        self._page()
+        self._cell()
         items = [item for _, item in self._parts()]
         if items and self.expiry.refresh_on_read:
             self._store(items)
@@ -208,7 +208,7 @@ class TtlListState(_ManyExpiring, PagedListState):
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append items."""
-        self._page()
+        self._cell()
         now = self.expiry.clock()
         stored = self._table.get(self._scope.entry, NO_ENTRY)
         old = [] if stored is NO_ENTRY else self._alive(stored)
@@ -216,7 +216,7 @@ class TtlListState(_ManyExpiring, PagedListState):
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the list."""
-        self._page()
+        self._cell()
         items = list(values)
         if items:
             self._store(items)
@@ -235,7 +235,7 @@ class TtlMapState(_ManyExpiring, PagedMapState):
         return {k: part for k, part in dict(entry).items() if not self.expiry.expired(part[0])}
 
     def _content(self) -> dict[Any, Any]:
-        self._page()
+        self._cell()
         parts = self._parts()
         content = {key: value for key, (_, value) in dict(parts).items()}
         if content and self.expiry.refresh_on_read:
@@ -245,7 +245,7 @@ class TtlMapState(_ManyExpiring, PagedMapState):
 
     def get(self, key: Any) -> Any:
         """The value of a map key, or None; only this entry's time is touched."""
-        self._page()
+        self._cell()
         stored = self._table.get(self._scope.entry, NO_ENTRY)
         if stored is NO_ENTRY or key not in stored:
             return None
@@ -263,11 +263,9 @@ class TtlMapState(_ManyExpiring, PagedMapState):
 
     def put(self, key: Any, value: Any) -> None:
         """Set a map key; its time starts anew."""
-        page = self._page()
-        page.entries.setdefault(self._scope.entry, {})[key] = (self.expiry.clock(), value)
-        page.dirty = True
+        super().put(key, (self.expiry.clock(), value))
 
     def is_empty(self) -> bool:
         """Whether nothing is stored; as in Flink, expiry is not looked at."""
-        self._page()
+        self._cell()
         return self._scope.entry not in self._table

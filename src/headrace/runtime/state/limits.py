@@ -1,0 +1,25 @@
+"""The sizes that decide how state is laid out; decision 0004 has the measurements behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes of one table. Tests make them small, so that every path runs."""
+
+    # a page that is stored in more bytes than this splits
+    page_bytes: int = 64 * 1024
+    # about so many entries are unpickled to find one
+    bucket_entries: int = 16
+    # the hot region: so many entries and stored bytes
+    hot_entries: int = 100_000
+    hot_bytes: int = 16 << 20
+    # a page with fewer changes than this share of its entries is not worth writing ...
+    sparse_share: int = 8
+    # ... if there are at least so many such pages
+    sparse_pages: int = 4
+
+
+LIMITS = Limits()
