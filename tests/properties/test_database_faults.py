@@ -22,6 +22,7 @@ from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.datastream.connectors.redis import RedisSink
 from headrace.errors import ConnectorError
 from headrace.runtime.sinks import postgres_writer, redis_writer
+from headrace.runtime.sinks.server_calls import sink_hash
 from sink_driver import SinkDriver
 
 if TYPE_CHECKING:
@@ -164,5 +165,5 @@ def _nothing_is_left(postgres: PostgresServer, driver: SinkDriver) -> None:
     driver.restart()
     _ = driver.committer
     driver.restart()
-    query = "SELECT relname FROM pg_class WHERE relname LIKE 'headrace_stage%'"
-    assert postgres.query(query) == []
+    sink = sink_hash(driver.job_id, driver.uid)
+    assert postgres.query("SELECT 1 FROM pg_class WHERE relname LIKE %s", f"%{sink}%") == []

@@ -107,8 +107,7 @@ class PostgresClient:
             connection.close()
 
     def _once(self, work: Callable[[Connection], T]) -> T:
-        idle = _idle.setdefault(self._key(), [])
-        connection = idle.pop() if idle else self._connect()
+        connection = self._idle_connection() or self._connect()
         try:
             with connection.transaction():
                 result = work(connection)
@@ -117,8 +116,14 @@ class PostgresClient:
             # What broke this one has probably broken the others.
             self.close_idle()
             raise
-        idle.append(connection)
+        _idle.setdefault(self._key(), []).append(connection)
         return result
+
+    def _idle_connection(self) -> Connection | None:
+        try:
+            return _idle[self._key()].pop()
+        except (KeyError, IndexError):  # asked and not looked first: another thread may be faster
+            return None
 
     def _connect(self) -> Connection:
         connection: Connection = self._psycopg.connect(

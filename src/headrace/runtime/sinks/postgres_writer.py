@@ -15,7 +15,7 @@ from headrace.common.types import Row, RowKind
 from headrace.datastream.connectors.sink import SinkWriter
 from headrace.errors import TypeMismatchError
 from headrace.runtime.sinks.postgres_client import PostgresClient
-from headrace.runtime.sinks.postgres_rows import RowColumns, arrow_csv, csv_line, order_columns
+from headrace.runtime.sinks.postgres_rows import RowColumns, arrow_csv, csv_text, order_columns
 from headrace.runtime.sinks.postgres_table import (
     TableColumn,
     describe_table,
@@ -109,8 +109,18 @@ class PostgresWriter(SinkWriter):
         self._rows = 0
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        to_line = self._change_line if self._target.key else self._insert_line
-        text = "".join([line for value in values if (line := to_line(value)) is not None])
+        front: list[list[str]] = []
+        if self._target.key:
+            values, deleted = _changes(values)
+            start = self._next_position()
+            front = [[str(n) for n in range(start, start + len(values))], deleted]
+        else:
+            self._check_inserts(values)
+        rows = [self._columns.cells(value) for value in values]
+        if not rows:
+            return
+        text = csv_text(rows, self._columns.fixed, front)
+        self._rows += len(rows)
         try:
             self._spool.write(text.encode())
         except UnicodeEncodeError as error:
@@ -170,30 +180,27 @@ class PostgresWriter(SinkWriter):
 
         return copy
 
-    def _insert_line(self, value: Any) -> str:
-        if isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT:
-            raise TypeMismatchError(
-                f"the row {value!r} is of kind {value.get_row_kind()}, but the sink only appends",
-                where=self._client.where,
-                fix="use PostgresSink.upsert for a changelog, or filter the kinds first",
-            )
-        self._rows += 1
-        return csv_line(self._columns.cells(value), self._columns.fixed)
-
-    def _change_line(self, value: Any) -> str | None:
-        deleted = False
-        if isinstance(value, Row):
-            kind = value.get_row_kind()
-            if kind is RowKind.UPDATE_BEFORE:
-                return None  # the UPDATE_AFTER that follows says all
-            deleted = kind is RowKind.DELETE
-        cells = self._columns.cells(value)
-        front = f"{self._next_position()},{'true' if deleted else 'false'},"
-        self._rows += 1
-        return front + csv_line(cells, self._columns.fixed)
+    def _check_inserts(self, values: list[Any]) -> None:
+        for value in values:
+            if isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT:
+                raise TypeMismatchError(
+                    f"the row {value!r} is of kind {value.get_row_kind()}, but the sink only "
+                    "appends",
+                    where=self._client.where,
+                    fix="use PostgresSink.upsert for a changelog, or filter the kinds first",
+                )
 
     def _next_position(self) -> int:
         return (self._context.subtask_index << _SUBTASK_SHIFT) + self._rows
+
+
+def _changes(values: list[Any]) -> tuple[list[Any], list[str]]:
+    """The records that change something, and for each as SQL whether it deletes."""
+    kinds = [value.get_row_kind() if isinstance(value, Row) else None for value in values]
+    if RowKind.UPDATE_BEFORE in kinds:  # the UPDATE_AFTER that follows says all
+        values = [v for v, k in zip(values, kinds, strict=True) if k is not RowKind.UPDATE_BEFORE]
+        kinds = [kind for kind in kinds if kind is not RowKind.UPDATE_BEFORE]
+    return values, ["true" if kind is RowKind.DELETE else "false" for kind in kinds]
 
 
 def stage_columns(columns: tuple[TableColumn, ...], key: tuple[str, ...]) -> str:

@@ -1,0 +1,70 @@
+"""The programs of docs/sinks-databases.md run on real servers, and write what the page says."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_builder import Origin
+from headrace.testing import LocalRunner
+from headrace.testing.local_runner import _all_records
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from services import PostgresServer, RedisServer
+
+
+def run_locally(env: StreamExecutionEnvironment, job_name: str | None = None) -> None:
+    """What `env.execute` does, in this process: all sinks of the program, one batch."""
+    graph = env._graph
+    whole = graph.reachable_from(graph.sinks())
+    graph.reachable_from = lambda ends: whole  # type: ignore[method-assign]
+    first = whole.steps[0]
+    with LocalRunner(DataStream(env, [Origin(first, None, first.output_type)])) as job:
+        job.run_batch(*[_all_records(plan.step.source) for plan in job.plan.sources])
+    del graph.reachable_from
+    graph.steps.clear()
+
+
+@pytest.fixture
+def shop(postgres: PostgresServer) -> str:
+    """The database and the user of the page."""
+    postgres.query("CREATE USER shop PASSWORD 'secret'")
+    postgres.query("CREATE DATABASE shop OWNER shop")
+    return f"postgresql://shop:secret@127.0.0.1:{postgres.port}/shop"
+
+
+def test_the_programs_of_the_page_run(
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres: PostgresServer,
+    redis_server: RedisServer,
+    shop: str,
+) -> None:
+    monkeypatch.setattr(StreamExecutionEnvironment, "execute", run_locally)
+    page = (repository / "docs" / "sinks-databases.md").read_text(encoding="utf-8")
+    page = page.replace("127.0.0.1:5432", f"127.0.0.1:{postgres.port}")
+    page = page.replace("redis://:secret@127.0.0.1:6379/0", redis_server.url)
+    create, delete = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {"__name__": "snippet"}
+    with psycopg.connect(shop, autocommit=True) as database:
+        database.execute(create)
+        for program in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(compile(program, "sinks-databases.md", "exec"), names)
+        orders = database.execute("SELECT * FROM orders ORDER BY id").fetchall()
+        totals = database.execute("SELECT * FROM totals ORDER BY 1").fetchall()
+        database.execute(delete)
+    assert orders == [(1, "ann", 2.5), (2, "bob", 4.0), (3, "ann", 1.5), (4, "eve", 9.0)]
+    assert totals == [("ann", 4.0), ("bob", 4.0)]
+    with closing(redis_server.client()) as client:
+        assert client.get("clicks:/home") == "2"
+        assert [fields["user"] for _, fields in client.xrange("clicks")] == ["ann", "bob", "bob"]
+        assert client.zscore("top", "/home") == 2
+        assert client.smembers("users:/home") == {"ann", "bob"}
