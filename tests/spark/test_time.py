@@ -122,3 +122,24 @@ def test_event_time_timers_fire_at_the_end_of_a_bounded_job(
     fired = stream.assign_timestamps_and_watermarks(by_event_time(0)).key_by(lambda e: e[0])
 
     assert sorted(fired.process(EndTimer()).execute_and_collect()) == [("a", 10**12), ("b", 10**12)]
+
+
+def test_timestamps_come_from_a_spark_column(
+    make_env: Callable[..., StreamExecutionEnvironment],
+) -> None:
+    from pyspark.sql import functions as F
+
+    env = make_env({"source.max-records-per-batch": 2})
+    events = [("a", 1), ("a", 2), ("a", 11), ("a", 12), ("a", 3)]
+    found: list[Any] = []
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        F.col("f1") * 1000
+    )
+    env.from_collection(events, EVENT).assign_timestamps_and_watermarks(strategy).key_by(
+        lambda event: event[0]
+    ).window(TumblingEventTimeWindows.of(Time.seconds(10))).process(Contents()).add_sink(
+        found.append
+    )
+    env.execute("stamps")
+
+    assert [window[:3] for window in found] == [("a", 0, [1, 2]), ("a", 10_000, [11, 12])]

@@ -30,7 +30,7 @@ def resolve_types(graph: StreamGraph, spark: SparkSession) -> None:
     so the type is completed in place.
     """
     for step in graph.steps:
-        if step.native is None or step.native.kind == "filter":
+        if step.native is None or step.native.kind in ("filter", "stamp"):
             continue
         before = step.inputs[0].record_type
         if step.operator is not None and not _is_known(before, step):
