@@ -172,6 +172,10 @@ class CheckpointMismatchError(StateError):
     """A checkpoint belongs to another job, or to a program that this one no longer fits."""
 
 
+class SavepointError(StateError):
+    """A savepoint is not there, is broken, or does not fit the program."""
+
+
 class ConnectorError(HeadraceError):
     """The outside world did not do what a source or sink needs."""
 

@@ -54,6 +54,25 @@ class JobClient:
     def _ended(self) -> None:
         self._job.wait()
 
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Write a savepoint into a new directory of a folder; the job goes on."""
+        return _in_background(lambda: self._job.savepoint(savepoint_directory).location)
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Stop the job behind its running batch with a savepoint of exactly that.
+
+        Args:
+            advance_to_end_of_event_time: let all windows and timers fire first.
+            savepoint_directory: the folder in which a new directory is made; the option
+                ``execution.checkpointing.savepoint-dir`` if None.
+        """
+        drain = advance_to_end_of_event_time
+        return _in_background(
+            lambda: self._job.stop_with_savepoint(savepoint_directory, drain=drain).location
+        )
+
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The accumulators so far."""
         return CompletableFuture.completed(self._job.metrics.accumulator_values())

@@ -104,6 +104,12 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         default=False,
         doc="Start even if the savepoint has state that no step claims.",
     ),
+    ConfigOption(
+        "execution.state-recovery.uid-mapping",
+        "map",
+        None,
+        "For steps whose uid has changed since the savepoint: `old:new,other:another`.",
+    ),
     # --- windows
     ConfigOption(
         "headrace.windows.share-panes",

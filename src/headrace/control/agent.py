@@ -2,7 +2,7 @@
 
 In: a Job, its lease, its place in the registry.  Out: a fresh file for `headrace list`, a fresh
 lock for other drivers, answers for `headrace cancel` and `headrace stop`.
-HANDLERS is the table of what can be asked; savepoints belong in it.
+HANDLERS is the table of what can be asked.
 """
 
 from __future__ import annotations
@@ -43,8 +43,15 @@ def _cancel(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stop(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
-    job.stop(drain=bool(arguments.get("drain")))
+    drain = bool(arguments.get("drain"))
+    if "savepoint" in arguments:  # the folder; None for the one that is configured
+        return {"savepoint": job.stop_with_savepoint(arguments["savepoint"], drain=drain).location}
+    job.stop(drain=drain)
     return {"state": job.status.name}
+
+
+def _savepoint(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"savepoint": job.savepoint(arguments.get("folder")).location}
 
 
 # What another terminal can ask of a job: a handler gets the job and the arguments, and returns
@@ -52,6 +59,7 @@ def _stop(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
 HANDLERS: dict[str, Callable[[Job, dict[str, Any]], dict[str, Any]]] = {
     "cancel": _cancel,
     "stop": _stop,
+    "savepoint": _savepoint,
 }
 
 

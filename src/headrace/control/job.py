@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.control.attempt import Attempt, Query
+    from headrace.control.savepoints import Savepoint
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class Job:
         strategy: what to do after a failure.
         make_attempt: builds and starts a new query; what it raises at the first time is the
             program's own fault, later it is one more failure.
+        take_savepoint: called with a folder, or None, and ``drained``; writes a savepoint.
         on_end: called once, after the status is final and before ``wait`` returns.
     """
 
@@ -72,6 +74,7 @@ class Job:
         name: str,
         strategy: RestartStrategyConfiguration,
         make_attempt: Callable[[JobMetrics], Attempt],
+        take_savepoint: Callable[..., Savepoint],
         on_end: Callable[[Job], None],
     ) -> None:
         self.job_id = job_id
@@ -83,11 +86,13 @@ class Job:
         self._status = JobStatus.CREATED
         self._backoff = make_backoff(strategy)
         self._make_attempt = make_attempt
+        self._take_savepoint = take_savepoint
         self._on_end = on_end
         self._lock = threading.RLock()
         self._attempt: Attempt | None = None
         self._query: Query | None = None  # of the newest attempt, running or not
         self._stopping: bool | None = None  # None, or whether to drain
+        self._last_savepoint: _LastSavepoint | None = None
         self._wake = threading.Event()  # ends the pause before a new attempt
         self._ended = threading.Event()
 
@@ -144,6 +149,31 @@ class Job:
                 )
             self._stopping = drain
             self._attempt.stop(drain=drain)
+
+    def savepoint(self, folder: str | None = None) -> Savepoint:
+        """Write a savepoint of the newest committed batch; the job goes on meanwhile."""
+        if is_terminal(self._status):
+            raise JobError(f"job {self.name!r} has ended: it is {self._status.name}")
+        return self._take_savepoint(folder, drained=False)
+
+    def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Savepoint:
+        """End behind the batch that is running, and write a savepoint of exactly that.
+
+        Raises:
+            SavepointError: it could not be written; the job has ended, its checkpoint stays.
+        """
+        last = self._last_savepoint = _LastSavepoint(folder, drain)
+        try:
+            self.stop(drain=drain)
+        except BaseException:
+            self._last_savepoint = None
+            raise
+        self.wait()
+        if last.error is not None:
+            raise last.error
+        if last.savepoint is None:
+            raise self.error or JobError(f"job {self.name!r} ended before its savepoint was taken")
+        return last.savepoint
 
     def fail(self, error: BaseException) -> None:
         """End now, for a reason outside of the query that no restart can mend."""
@@ -237,6 +267,12 @@ class Job:
                 self._become(JobStatus.RUNNING)
 
     def _finish(self) -> None:
+        last = self._last_savepoint
+        if last is not None and not self._must_end:
+            try:
+                last.savepoint = self._take_savepoint(last.folder, drained=last.drain)
+            except BaseException as error:
+                last.error = error
         with self._lock:
             if self._status is JobStatus.CANCELLING:
                 self._become(JobStatus.CANCELED)
@@ -257,6 +293,16 @@ class Job:
     def _become(self, status: JobStatus) -> None:
         check_transition(self._status, status)
         self._status = status
+
+
+@dataclass(slots=True)
+class _LastSavepoint:
+    """The savepoint that a job ends with."""
+
+    folder: str | None
+    drain: bool
+    savepoint: Savepoint | None = None
+    error: BaseException | None = None
 
 
 def _tell_restarts(error: BaseException, job: Job) -> None:

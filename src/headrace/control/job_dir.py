@@ -39,6 +39,8 @@ class Identity:
     name: str | None = None
     fingerprint: Fingerprint | None = None
     created_ms: int | None = None
+    # the savepoint that the job began with
+    restored_from: str | None = None
 
 
 class JobDir:
@@ -95,6 +97,7 @@ class JobDir:
             content.get("name"),
             None if stored is None else Fingerprint.from_json(stored),
             content.get("created"),
+            content.get("restored_from"),
         )
 
     def check_fits(
@@ -128,12 +131,18 @@ class JobDir:
         return CheckpointMismatchError(message, where=self.location, fix=fix)
 
     def write_identity(
-        self, stored: Identity | None, job_id: str, name: str, now: Fingerprint
+        self,
+        stored: Identity | None,
+        job_id: str,
+        name: str,
+        now: Fingerprint,
+        restored_from: str | None = None,
     ) -> None:
         """Note whose checkpoint this is from now on."""
         if self.temporary:
             return
         created = None if stored is None else stored.created_ms
+        origin = restored_from if stored is None else stored.restored_from
         content: dict[str, Any] = {
             "format": _FORMAT,
             "job_id": job_id,
@@ -141,6 +150,7 @@ class JobDir:
             "headrace": __version__,
             "created": created or time.time_ns() // 1_000_000,
             "fingerprint": now.to_json(),
+            "restored_from": origin,
         }
         text = json.dumps(content, indent=1)
         self.storage.write_atomic(_IDENTITY, text.encode())

@@ -26,10 +26,15 @@ from headrace.control.job_dir import JobDir, new_job_id
 from headrace.control.lease import Lease
 from headrace.control.messages import BatchMessages, read_messages
 from headrace.control.registry import Registry
+from headrace.control.restore import check, compare, restore
+from headrace.control.savepoints import read_savepoint
+from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
+from headrace.errors import SavepointError
 from headrace.plan.planner import PlanOptions, plan
+from headrace.runtime.sinks.storage import absolute_target
 from headrace.spark.build import build_packets, control_dir
 from headrace.spark.native_job import native_settings, open_native, run_native_batch
 from headrace.spark.native_types import resolve_types
@@ -37,10 +42,14 @@ from headrace.spark.native_windows import is_at_end
 from headrace.spark.query import SparkQuery
 from headrace.spark.results import packets_of
 from headrace.spark.session import base_session, job_session
-from headrace.spark.sources import SourceOptions
+from headrace.spark.sources import SourceOptions, has_lasting_place, streams_of
 
 if TYPE_CHECKING:
+    from headrace.control.fingerprint import Fingerprint
+    from headrace.control.job_dir import Identity
     from headrace.control.metrics import JobMetrics
+    from headrace.control.restore import Match
+    from headrace.control.savepoints import Savepoint
     from headrace.datastream.connectors.sink import Committer
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
@@ -76,13 +85,13 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
         base.sparkContext.addPyFile(file)
     resolve_types(graph, base)
     job_dir = JobDir.open(spec.checkpoint_dir)
-    lease: Lease | None = None
+    claimed: _Claimed | None = None
     try:
-        job_id, physical, lease = _claim(graph, spec, job_dir)
-        job, agent = _job(job_id, physical, base, job_dir, lease, spec)
+        claimed = _claim(graph, spec, job_dir)
+        job, agent = _job(claimed, base, job_dir, spec)
     except BaseException:
-        if lease is not None:
-            lease.release()
+        if claimed is not None and claimed.lease is not None:
+            claimed.lease.release()
         if job_dir.temporary:
             job_dir.delete()
         raise
@@ -96,9 +105,11 @@ def session_of(spec: JobSpec) -> Any:
     return base_session(spec.spark_settings, spec.master)
 
 
-def plan_options(spec: JobSpec, job_id: str) -> PlanOptions:
+def plan_options(spec: JobSpec, job_id: str, savepoint: Savepoint | None = None) -> PlanOptions:
     """What the planner has to know of a job."""
+    operators = () if savepoint is None else savepoint.operators
     return PlanOptions(
+        restored_max_parallelism={o.uid: o.max_parallelism for o in operators},
         parallelism=spec.parallelism,
         max_parallelism=spec.max_parallelism,
         job_id=job_id,
@@ -110,33 +121,65 @@ def plan_options(spec: JobSpec, job_id: str) -> PlanOptions:
 # --- before anything runs ------------------------------------------------------------------------
 
 
-def _claim(
-    graph: StreamGraph, spec: JobSpec, job_dir: JobDir
-) -> tuple[str, PhysicalPlan, Lease | None]:
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """A planned job whose directory is its own."""
+
+    job_id: str
+    physical: PhysicalPlan
+    program: Fingerprint
+    stored: Identity | None
+    lease: Lease | None
+    savepoint: Savepoint | None
+    matches: list[Match]
+
+
+def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
     """Plan the job and make sure that its directory is its own; changes nothing if it is not."""
     stored = job_dir.read_identity()
+    savepoint = _savepoint(spec, stored, job_dir)
     # the id in the job's directory, so that a restarted job is the same job
     job_id = new_job_id() if stored is None else stored.job_id
-    physical = plan(graph, plan_options(spec, job_id))
+    physical = plan(graph, plan_options(spec, job_id, savepoint))
     now = fingerprint(graph, physical)
     drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))
-    job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)
+    matches: list[Match] = []
+    if savepoint is not None:
+        matches = compare(savepoint, now, spec.option("execution.state-recovery.uid-mapping"))
+        check(savepoint, matches, allow_dropped=drop)
+    else:
+        job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)
     if spec.option("headrace.jobs.unique-names"):
         _registry(spec).check_name_is_free(spec.name, job_id)
-    if job_dir.temporary:
-        return job_id, physical, None
-    lease = Lease(
-        job_dir.storage,
-        spec.name,
-        lease_s=spec.option("headrace.checkpoint.lease") / 1000,
-        local_path=job_dir.local_path,
-    )
-    lease.acquire()
-    if job_dir.read_identity() != stored:  # another job came and went in between
-        lease.release()
-        return _claim(graph, spec, job_dir)
-    job_dir.write_identity(stored, job_id, spec.name, now)
-    return job_id, physical, lease
+    lease: Lease | None = None
+    if not job_dir.temporary:
+        lease = Lease(
+            job_dir.storage,
+            spec.name,
+            lease_s=spec.option("headrace.checkpoint.lease") / 1000,
+            local_path=job_dir.local_path,
+        )
+        lease.acquire()
+        if job_dir.read_identity() != stored:  # another job came and went in between
+            lease.release()
+            return _claim(graph, spec, job_dir)
+    return _Claimed(job_id, physical, now, stored, lease, savepoint, matches)
+
+
+def _savepoint(spec: JobSpec, stored: Identity | None, job_dir: JobDir) -> Savepoint | None:
+    """What the job starts from; None for its own checkpoint, or nothing."""
+    location = spec.option("execution.state-recovery.path")
+    if location is None or (stored is not None and stored.restored_from == location):
+        return None
+    savepoint = read_savepoint(location)
+    if stored is not None:
+        raise SavepointError(
+            f"{job_dir.location} already holds the checkpoint of job {stored.name!r}",
+            where=location,
+            fix="restore into another execution.checkpointing.dir; without a savepoint the job "
+            "goes on from its checkpoint",
+        )
+    return savepoint
 
 
 def _registry(spec: JobSpec) -> Registry:
@@ -146,20 +189,29 @@ def _registry(spec: JobSpec) -> Registry:
 # --- the job -------------------------------------------------------------------------------------
 
 
-def _job(
-    job_id: str,
-    physical: PhysicalPlan,
-    base: Any,
-    job_dir: JobDir,
-    lease: Lease | None,
-    spec: JobSpec,
-) -> tuple[Job, JobAgent]:
+def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[Job, JobAgent]:
+    job_id, physical = claimed.job_id, claimed.physical
     spark = job_session(
         base,
         {**native_settings(physical.native_job, own_query=True), **_spark_settings(spec)},
         physical.slots,
         local_checkpoint=job_dir.local_path is not None,
     )
+    streams = tuple(streams_of(each.source) for each in physical.sources)
+    if claimed.savepoint is not None:
+        _check_sources(physical, claimed.savepoint)
+        restore(
+            spark,
+            claimed.savepoint,
+            claimed.program,
+            claimed.matches,
+            job_dir=job_dir.location,
+            streams=streams,
+        )
+    # last: a directory that says whose it is holds a whole checkpoint
+    origin = None if claimed.savepoint is None else claimed.savepoint.location
+    job_dir.write_identity(claimed.stored, job_id, spec.name, claimed.program, origin)
+    snapshot = SnapshotJob(job_id, spec.name, job_dir.location, claimed.program, streams)
     job = Job(
         job_id=job_id,
         name=spec.name,
@@ -167,6 +219,9 @@ def _job(
             Configuration.from_dict(spec.options), checkpointing=spec.interval_ms > 0
         ),
         make_attempt=lambda metrics: _attempt(job_id, physical, spark, job_dir, spec, metrics),
+        take_savepoint=lambda folder, drained: take_savepoint(
+            spark, snapshot, _savepoint_folder(folder, spec), drained=drained
+        ),
         on_end=lambda job: _end(job, agent, job_dir, spec),
     )
     web = {"spark": base.sparkContext.uiWebUrl} if base.sparkContext.uiWebUrl else {}
@@ -178,8 +233,30 @@ def _job(
     )
     registry = _registry(spec)
     registry.forget_old()
-    agent = JobAgent(job, registry, record, lease)
+    agent = JobAgent(job, registry, record, claimed.lease)
     return job, agent
+
+
+def _savepoint_folder(wanted: str | None, spec: JobSpec) -> str:
+    folder = wanted or spec.option("execution.checkpointing.savepoint-dir")
+    if folder is None:
+        raise SavepointError(
+            "nobody said where the savepoint should go",
+            fix="give a directory, or set execution.checkpointing.savepoint-dir",
+        )
+    return absolute_target(folder)
+
+
+def _check_sources(physical: PhysicalPlan, savepoint: Savepoint) -> None:
+    for each in physical.sources:
+        if not has_lasting_place(each.source):
+            raise SavepointError(
+                f"source {each.step.name!r} is a batch DataFrame, whose rows are written anew for "
+                "every job: where the savepoint was among them cannot be told",
+                where=str(each.step.call_site),
+                fix=f"write the rows to files and read those; the savepoint is "
+                f"{savepoint.location}",
+            )
 
 
 def _spark_settings(spec: JobSpec) -> dict[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from headrace.datastream.connectors.base import Source
     from headrace.graph.nodes import Step
     from headrace.runtime.stage import EdgePlan, StagePlan
 
@@ -17,6 +18,12 @@ class SourcePlan:
     step: Step
     native_steps: list[Step]
     stage: StagePlan
+
+    @property
+    def source(self) -> Source:
+        """What is read."""
+        assert self.step.source is not None
+        return self.step.source
 
 
 @dataclass(slots=True)

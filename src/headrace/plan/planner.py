@@ -40,6 +40,8 @@ class PlanOptions:
     job_id: str = ""
     job_name: str = ""
     job_parameters: dict[str, str] = field(default_factory=dict)
+    # of the savepoint that the job starts from, by uid: it cannot be changed, only be left open
+    restored_max_parallelism: dict[str, int] = field(default_factory=dict)
 
 
 def plan(graph: StreamGraph, options: PlanOptions) -> PhysicalPlan:
@@ -148,6 +150,7 @@ class _Planner:
         return (
             step.max_parallelism
             or self.options.max_parallelism
+            or self.options.restored_max_parallelism.get(step.stable_id)
             or default_max_parallelism(self.parallelism(step))
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.runtime.state.pages import PagedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from headrace.runtime.state.backend import PageStore
 
@@ -84,7 +84,13 @@ class TimerQueue:
         return None
 
     def __len__(self) -> int:
-        return sum(len(self._table(bucket).items()) for bucket in self._index)
+        return sum(1 for _ in self.scan())
+
+    def scan(self) -> Iterator[tuple[int, Any, Any]]:
+        """Every timer as (timestamp, key, namespace), bucket by bucket."""
+        for bucket in sorted(self._index):
+            for timer, _ in self._table(bucket).scan():
+                yield timer
 
     def flush(self) -> None:
         """Write what changed, and drop buckets that ran empty."""

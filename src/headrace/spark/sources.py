@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from headrace.datastream.connectors.base import Source
 
-__all__ = ["SourceOptions", "open_source"]
+__all__ = ["SourceOptions", "has_lasting_place", "open_source", "streams_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,26 @@ def open_source(
         f"there is no reader for a source of class {type(source).__name__}",
         fix="derive a source of your own from PythonSource",
     )
+
+
+def streams_of(source: Source) -> int:
+    """How many of Spark's sources a source is: each has an offset of its own in the checkpoint."""
+    if isinstance(source, FileSource):
+        return len(source.paths)
+    if isinstance(source, DataFrameSource) and source.df.isStreaming:
+        return count_streams(source.df)
+    return 1
+
+
+def has_lasting_place(source: Source) -> bool:
+    """Whether a place in the source means the same to a new job with a directory of its own."""
+    return not isinstance(source, DataFrameSource) or bool(source.df.isStreaming)
+
+
+def count_streams(frame: DataFrame) -> int:
+    """How many of Spark's sources a streaming DataFrame reads."""
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    return sum(bool(leaves.apply(i).isStreaming()) for i in range(leaves.size()))
 
 
 def _local_dir(job_dir: str) -> Path:

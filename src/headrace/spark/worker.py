@@ -70,9 +70,14 @@ def _task(code: StageCode, subtask: int, store: Any) -> Task:
     return task
 
 
+def find_user_code(path: Iterable[str], classes: Iterable[bytes]) -> None:
+    """Let this process import what the driver can, and know the classes of its script."""
+    sys.path.extend(entry for entry in path if entry not in sys.path)
+    adopt_main_classes(list(classes))
+
+
 def _prepare_process(code: StageCode) -> None:
-    sys.path.extend(entry for entry in code.path if entry not in sys.path)
-    adopt_main_classes(list(code.classes))
+    find_user_code(code.path, code.classes)
     # A batch makes hundreds of thousands of small tuples; scanning them over and over for cycles
     # cost a quarter of the stage's time.
     gc.set_threshold(200_000, 20, 100)
@@ -195,15 +200,16 @@ def _source_records(batch: pa.RecordBatch, codec: Any) -> Records:
 
 
 def _envelope(slot: int, channel: int, packet: Packet) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([slot], pa.int32()),
-            pa.array([channel], pa.int32()),
-            pa.array([packet.seq], pa.int32()),
-            pa.array([packet.content], pa.binary()),
-        ],
-        schema=_ENVELOPE_ARROW,
-    )
+    return envelope_rows([(slot, channel, packet.seq, packet.content)])
+
+
+def envelope_rows(rows: list[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
+    """Rows of ENVELOPE as a batch."""
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*rows, strict=True), _ENVELOPE_ARROW, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_ENVELOPE_ARROW)
 
 
 class MapStateStore:

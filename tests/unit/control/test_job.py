@@ -19,6 +19,7 @@ from headrace.errors import (
     ConnectorError,
     HeadraceError,
     JobError,
+    SavepointError,
     UserFunctionError,
 )
 from headrace.runtime.records import MAX_TIMESTAMP
@@ -152,8 +153,15 @@ class Bench:
             name="job",
             strategy=strategy,
             make_attempt=self.make_attempt,
+            take_savepoint=self.take_savepoint,
             on_end=lambda job: self.ends.append(job.status),
         )
+
+    def take_savepoint(self, folder: str | None, *, drained: bool) -> Any:
+        self.events.append(("savepoint", folder, drained))
+        if folder == "broken":
+            raise SavepointError("no space")
+        return ("savepoint in", folder)
 
     def make_attempt(self, metrics: Any) -> Attempt:
         attempt = Attempt(
@@ -385,3 +393,28 @@ def _chunk(*values: Any) -> Any:
     writer.write(list(values), None)
     (chunk,) = writer.prepare_commit()
     return chunk
+
+
+def test_stop_with_savepoint_saves_what_the_last_batch_left() -> None:
+    bench = Bench({0: [1], 1: [2]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 1)
+    assert bench.job.stop_with_savepoint("sp", drain=False) == ("savepoint in", "sp")
+    assert bench.job.status is JobStatus.FINISHED
+    assert bench.events == [(0, [1]), (1, [2]), "close", ("savepoint", "sp", False)]
+
+
+def test_a_savepoint_that_fails_at_the_end_is_told_and_the_job_has_ended() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    with pytest.raises(SavepointError, match="no space"):
+        bench.job.stop_with_savepoint("broken")
+    assert bench.job.status is JobStatus.FINISHED
+
+
+def test_an_ended_job_gives_no_savepoint() -> None:
+    bench = Bench({0: [1]})
+    bench.run()
+    with pytest.raises(JobError, match="has ended"):
+        bench.job.savepoint("sp")

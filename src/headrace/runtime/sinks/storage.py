@@ -123,6 +123,20 @@ class Storage:
         files = [StoredFile(f.base_name, f.size) for f in found if f.type == pafs.FileType.File]
         return sorted(files, key=lambda file: file.name)
 
+    def folders(self, folder: str) -> tuple[str, ...]:
+        """The names of the folders directly in a folder; empty when there is no such folder."""
+        selector = pafs.FileSelector(self._at(folder), allow_not_found=True)
+        with self.explained("list", folder):
+            found = self._fs.get_file_info(selector)
+        return tuple(sorted(f.base_name for f in found if f.type == pafs.FileType.Directory))
+
+    def walk(self, folder: str) -> Iterator[str]:
+        """The paths of all files below a folder, relative to this storage."""
+        for file in self.list(folder):
+            yield f"{folder}/{file.name}"
+        for name in self.folders(folder):
+            yield from self.walk(f"{folder}/{name}")
+
     def exists(self, path: str) -> bool:
         """Whether there is a file at this path."""
         with self.explained("look at", path):

@@ -60,7 +60,9 @@ def _extension(value: Any) -> msgpack.ExtType:
         fields = {name: getattr(value, name) for name in names}
         return msgpack.ExtType(_DATACLASS, encode([_path(kind), fields]))
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return msgpack.ExtType(_NAMEDTUPLE, encode([_path(kind), dict(zip(kind._fields, value, strict=True))]))
+        return msgpack.ExtType(
+            _NAMEDTUPLE, encode([_path(kind), dict(zip(kind._fields, value, strict=True))])
+        )
     if isinstance(value, int):  # beyond 64 bits
         return msgpack.ExtType(_INTEGER, str(int(value)).encode())
     try:

@@ -221,6 +221,12 @@ def index_key(name: str) -> bytes:
     return f"{name}/index".encode()
 
 
+def stored_grid(index: bytes) -> tuple[int, int, int]:
+    """Size, slide and offset of the windows whose panes an index lists."""
+    grid: tuple[int, int, int] = _unpack(index)[0]
+    return grid
+
+
 def _unpack(content: bytes) -> Any:
     if content[:1] != _FORMAT:
         raise StateError(

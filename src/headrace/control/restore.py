@@ -1,0 +1,215 @@
+"""Starts a job from a savepoint: finds out what fits, then makes the checkpoint it begins with.
+
+In: a Savepoint and a planned program.  Out: a checkpoint in the job's directory, and a list of what
+was kept, dropped and new.  Nothing is changed if the savepoint does not fit.
+Next: spark/seeding.py (how a checkpoint is made)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.control.savepoints import SOURCES_FOLDER, verify
+from headrace.errors import SavepointError
+from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
+from headrace.spark.seeding import seed_offsets, seed_state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headrace.control.fingerprint import Fingerprint, KeptStep
+    from headrace.control.savepoints import SavedOperator, SavedSource, Savepoint
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What becomes of one operator or source of the savepoint or of the program.
+
+    Attributes:
+        uid: of the operator, in the program where it has one there.
+        fate: kept, new, dropped, or wrong (which keeps the job from starting).
+        note: in words.
+    """
+
+    uid: str
+    fate: str
+    note: str
+    stored_uid: str | None = None
+
+
+def compare(
+    savepoint: Savepoint, program: Fingerprint, renamed: Mapping[str, str] | None = None
+) -> list[Match]:
+    """Operator by operator and source by source: what a start from the savepoint would do.
+
+    Args:
+        savepoint: the savepoint.
+        program: the program that would start.
+        renamed: uids of the program for old uids.
+    """
+    names = dict(renamed or {})
+    stored = {names.get(operator.uid, operator.uid): operator for operator in savepoint.operators}
+    steps = {step.uid: step for step in program.steps if step.kind != "sink"}
+    found = [_operator(uid, stored.get(uid), step) for uid, step in steps.items()]
+    for uid, operator in stored.items():
+        if uid not in steps:
+            found.append(_gone(uid, operator))
+    old_sources = {names.get(source.uid, source.uid): source for source in savepoint.sources}
+    for uid, kind in program.sources:
+        found.append(_source(uid, kind, old_sources.get(uid)))
+    present = {uid for uid, _ in program.sources}
+    for uid, source in old_sources.items():
+        if uid not in present:
+            note = f"source {source.kind} is gone: its place is lost"
+            found.append(Match(uid, "dropped", note, source.uid))
+    for old, new in names.items():
+        known = {o.uid for o in savepoint.operators} | {s.uid for s in savepoint.sources}
+        if old not in known:
+            found.append(Match(new, "wrong", f"the savepoint has no operator {old!r} to rename"))
+    return found
+
+
+def _operator(uid: str, old: SavedOperator | None, step: KeptStep) -> Match:
+    if old is None:
+        return Match(uid, "new", f"{step.name!r} starts with empty state")
+    entries = sum(state.entries for state in old.states)
+    if old.max_parallelism != step.max_parallelism and entries:
+        note = (
+            f"max parallelism {step.max_parallelism} instead of {old.max_parallelism}: keys would "
+            f"be looked for in the wrong place; set_max_parallelism({old.max_parallelism})"
+        )
+        return Match(uid, "wrong", note, old.uid)
+    if old.kind != step.kind and entries:
+        note = f"is a {step.kind} now and was a {old.kind}, whose state it cannot read"
+        return Match(uid, "wrong", note, old.uid)
+    scaled = "" if old.parallelism == step.parallelism else (
+        f", parallelism {step.parallelism} instead of {old.parallelism}"
+    )  # fmt: skip
+    return Match(uid, "kept", f"{entries:,} entries{scaled}", old.uid)
+
+
+def _gone(uid: str, operator: SavedOperator) -> Match:
+    entries = sum(state.entries for state in operator.states)
+    if not entries:
+        return Match(uid, "kept", "is gone, and had no state", operator.uid)
+    return Match(
+        uid, "dropped", f"{operator.name!r} is gone, with {entries:,} entries", operator.uid
+    )
+
+
+def _source(uid: str, kind: str, old: SavedSource | None) -> Match:
+    if old is None:
+        return Match(uid, "new", f"source {kind} starts at its beginning")
+    if old.kind != kind:
+        note = f"source is a {kind} now and was a {old.kind}, whose place means nothing to it"
+        return Match(uid, "wrong", note, old.uid)
+    return Match(uid, "kept", f"source {kind} goes on where it was", old.uid)
+
+
+def check(savepoint: Savepoint, matches: list[Match], *, allow_dropped: bool) -> None:
+    """Refuse a start that would go wrong or lose state unasked."""
+    wrong = [m for m in matches if m.fate == "wrong"]
+    if wrong:
+        raise SavepointError(
+            "the savepoint does not fit the program: "
+            + "; ".join(f"{m.uid!r}: {m.note}" for m in wrong),
+            where=savepoint.location,
+            fix="`headrace savepoint diff` shows operator by operator what would happen",
+        )
+    dropped = [m for m in matches if m.fate == "dropped"]
+    if dropped and not allow_dropped:
+        raise SavepointError(
+            "the savepoint holds what no step of the program claims: "
+            + "; ".join(f"{m.uid!r}: {m.note}" for m in dropped),
+            where=savepoint.location,
+            fix="give the steps their old uid() again, map old uids to new ones with "
+            "execution.state-recovery.uid-mapping, or let the state go with "
+            "--allow-non-restored-state (execution.state-recovery.ignore-unclaimed-state)",
+        )
+
+
+def restore(
+    spark: Any,
+    savepoint: Savepoint,
+    program: Fingerprint,
+    matches: list[Match],
+    *,
+    job_dir: str,
+    streams: tuple[int, ...],
+) -> None:
+    """Make the checkpoint. What an earlier try left behind is removed.
+
+    Args:
+        spark: the job's session.
+        savepoint: where the job comes from.
+        program: what it looks like.
+        matches: what `compare` found and `check` let pass.
+        job_dir: the job's directory.
+        streams: for every source of the program, how many of Spark's sources it is.
+    """
+    verify(savepoint)
+    Storage.open(job_dir).delete_folder("query")
+    checkpoint = f"{job_dir}/query"
+    loader = SavepointLoader(
+        savepoint.location, tuple(savepoint.state_files()), _claims(program, matches)
+    )
+    seed_state(spark, checkpoint, stages=program.stages, slots=program.slots, load=loader)
+    _place_sources(savepoint, program, matches, checkpoint, job_dir, streams)
+
+
+def _claims(program: Fingerprint, matches: list[Match]) -> tuple[tuple[Claim, ...], ...]:
+    kept = {m.uid: m.stored_uid for m in matches if m.fate == "kept"}
+    stages: list[list[Claim]] = [[] for _ in range(program.stages)]
+    for step in program.steps:
+        stored = kept.get(step.uid)
+        if stored is not None and step.kind != "sink":
+            claim = Claim(step.uid, stored, step.parallelism, step.max_parallelism)
+            stages[step.level - 1].append(claim)
+    return tuple(map(tuple, stages))
+
+
+def _place_sources(
+    savepoint: Savepoint,
+    program: Fingerprint,
+    matches: list[Match],
+    checkpoint: str,
+    job_dir: str,
+    streams: tuple[int, ...],
+) -> None:
+    """Let every source that is kept begin where it was."""
+    stored = {source.uid: source for source in savepoint.sources}
+    kept = {m.uid: stored.get(m.stored_uid or "") for m in matches if m.fate == "kept"}
+    offsets: list[str | None] = []
+    copies: list[tuple[int, int]] = []
+    for (uid, kind), width in zip(program.sources, streams, strict=True):
+        source = kept.get(uid)
+        if source is None:
+            offsets += [None] * width
+            continue
+        if len(source.offsets) != width:
+            raise SavepointError(
+                f"source {uid!r} ({kind}) reads {width} streams and had {len(source.offsets)}",
+                where=savepoint.location,
+                fix="read the same paths as before, in the same order",
+            )
+        copies += [(old, len(offsets) + n) for n, old in enumerate(source.numbers)]
+        offsets += source.offsets
+    if program.commands:
+        offsets.append(None)
+    seed_offsets(checkpoint, offsets)
+    _copy_logs(savepoint, checkpoint, job_dir, copies)
+
+
+def _copy_logs(
+    savepoint: Savepoint, checkpoint: str, job_dir: str, copies: list[tuple[int, int]]
+) -> None:
+    source, target = Storage.open(savepoint.location), Storage.open(checkpoint)
+    # Files that lie in the job's own directory, such as those of collections, have moved with it.
+    before, after = savepoint.job_dir.encode(), job_dir.encode()
+    for old, new in copies:
+        for name in source.walk(f"{SOURCES_FOLDER}/{old}"):
+            rest = name.removeprefix(f"{SOURCES_FOLDER}/{old}/")
+            content = source.read(name).replace(before, after)
+            target.write_atomic(f"{SOURCES_FOLDER}/{new}/{rest}", content)

@@ -1,0 +1,155 @@
+"""Takes a savepoint of a job, running or stopped, at its newest committed batch.
+
+    state store files ── spark/state_export.py ──▶ state/*.parquet ┐
+    offsets/N, sources/ ───────── copied ────────▶ sources/        ┴─▶ metadata.json, last
+
+In: a job's directory and what its program looks like.  Out: a Savepoint.
+Next: control/savepoints.py (the format), control/restore.py (the way back)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.control.savepoints import (
+    SOURCES_FOLDER,
+    STATE_FOLDER,
+    SavedOperator,
+    SavedSource,
+    SavedState,
+    Savepoint,
+    checksums,
+    now_ms,
+    write_metadata,
+)
+from headrace.errors import ConnectorError, SavepointError
+from headrace.runtime.sinks.storage import Storage
+from headrace.spark.seeding import last_batch, read_offsets
+from headrace.spark.state_export import entries_frame
+
+if TYPE_CHECKING:
+    from headrace.control.fingerprint import Fingerprint
+
+_COPY_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotJob:
+    """What has to be known of a job to take its savepoint.
+
+    Attributes:
+        job_id: its id.
+        name: for people.
+        job_dir: its directory.
+        program: what it looks like.
+        streams: for every source of the program, how many of Spark's sources it is.
+    """
+
+    job_id: str
+    name: str
+    job_dir: str
+    program: Fingerprint
+    streams: tuple[int, ...]
+
+
+def take_savepoint(
+    spark: Any, job: SnapshotJob, folder: str, *, drained: bool = False
+) -> Savepoint:
+    """Write a savepoint into a new directory of a folder.
+
+    Raises:
+        SavepointError: no batch is committed yet, or something could not be written; what was
+            written so far is removed.
+    """
+    checkpoint = f"{job.job_dir}/query"
+    batch_id = last_batch(checkpoint)
+    if batch_id is None:
+        raise SavepointError(
+            f"job {job.name!r} has not committed a batch yet, so there is nothing to save",
+            fix="try again when it has",
+        )
+    location = f"{folder.rstrip('/')}/savepoint-{job.job_id[:6]}-{uuid.uuid4().hex[:12]}"
+    try:
+        savepoint = _write(spark, job, checkpoint, batch_id, location, drained=drained)
+        write_metadata(savepoint)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            Storage.open(location).delete_folder("")
+        raise
+    return savepoint
+
+
+def _write(
+    spark: Any, job: SnapshotJob, checkpoint: str, batch_id: int, location: str, *, drained: bool
+) -> Savepoint:
+    offsets = read_offsets(checkpoint, batch_id)
+    _copy_sources(checkpoint, location, sum(job.streams))
+    states = _export(spark, job, checkpoint, batch_id, location)
+    storage = Storage.open(location)
+    names = [*storage.walk(STATE_FOLDER), *storage.walk(SOURCES_FOLDER)]
+    kept = [name for name in names if not name.endswith(".crc") and "/_" not in name]
+    return Savepoint(
+        location=location,
+        job_id=job.job_id,
+        job_name=job.name,
+        job_dir=job.job_dir,
+        batch_id=batch_id,
+        created_ms=now_ms(),
+        drained=drained,
+        operators=tuple(
+            SavedOperator(
+                step.uid, step.name, step.kind, step.parallelism, step.max_parallelism,
+                tuple(states.get(step.uid, ())),
+            )
+            for step in job.program.steps
+            if step.kind != "sink"
+        ),
+        sources=tuple(_sources(job, offsets)),
+        files=checksums(location, kept),
+    )  # fmt: skip
+
+
+def _sources(job: SnapshotJob, offsets: list[str | None]) -> list[SavedSource]:
+    found, first = [], 0
+    for (uid, kind), width in zip(job.program.sources, job.streams, strict=True):
+        numbers = tuple(range(first, first + width))
+        found.append(SavedSource(uid, kind, tuple(offsets[n] for n in numbers), numbers))
+        first += width
+    return found
+
+
+def _copy_sources(checkpoint: str, location: str, count: int) -> None:
+    """Copy what sources keep; a source that clears up its log meanwhile is copied once more."""
+    source, target = Storage.open(checkpoint), Storage.open(location)
+    for attempt in range(_COPY_ATTEMPTS):
+        try:
+            for number in range(count):
+                for name in source.walk(f"{SOURCES_FOLDER}/{number}"):
+                    if not name.rsplit("/", 1)[-1].startswith("."):  # half written, or a checksum
+                        target.write_atomic(name, source.read(name))
+            return
+        except ConnectorError:
+            target.delete_folder(SOURCES_FOLDER)
+            if attempt == _COPY_ATTEMPTS - 1:
+                raise
+
+
+def _export(
+    spark: Any, job: SnapshotJob, checkpoint: str, batch_id: int, location: str
+) -> dict[str, list[SavedState]]:
+    """Write the entries as Parquet; what was written, by operator."""
+    width = {step.uid: step.max_parallelism for step in job.program.steps if step.kind != "sink"}
+    frame = entries_frame(spark, checkpoint, batch_id, width)
+    states: dict[str, list[SavedState]] = {}
+    if frame is None:
+        return states
+    frame.write.parquet(f"{location}/{STATE_FOLDER}")
+    written = spark.read.parquet(f"{location}/{STATE_FOLDER}")
+    for row in written.groupBy("operator", "state").count().collect():
+        states.setdefault(row["operator"], []).append(SavedState(row["state"], {}, row["count"]))
+    for found in states.values():
+        found.sort(key=lambda state: state.name)
+    return states
