@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from headrace.cli.main import app
 from headrace.cli.program import capture_program, run_program
+from headrace.cli.run import _is_attached
 from headrace.cli.settings import read_settings
+from headrace.control.agent import LAUNCH_VARIABLE
 from headrace.errors import ConfigurationError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -243,3 +245,12 @@ def test_a_wrong_program_is_bad_input_since_nothing_ran() -> None:
     found = headrace("run", "empty.py")
     assert found.exit_code == 2
     assert "[INVALID_ARGUMENT] parallelism must be a positive number" in found.stderr
+
+
+def test_a_job_that_is_not_attached_is_detached_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _is_attached({})
+    assert not _is_attached({"execution.attached": "false"})
+    monkeypatch.setenv("HEADRACE_EXECUTION_ATTACHED", "false")
+    assert not _is_attached({})
+    monkeypatch.setenv(LAUNCH_VARIABLE, "the process that the detached run started")
+    assert _is_attached({"execution.attached": "false"})
