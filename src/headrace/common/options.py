@@ -118,6 +118,13 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         doc="Whether sliding windows with a reduce or aggregate function are merged from the "
         "stretches of time that they have in common, instead of adding each record to each window.",
     ),
+    ConfigOption(
+        "headrace.windows.native",
+        "boolean",
+        default=True,
+        doc="Whether a window of aggregates over columns runs on Spark's own windows, in programs "
+        "that Spark can run as a whole.",
+    ),
     # --- sources
     ConfigOption(
         "source.max-records-per-batch",
@@ -256,7 +263,9 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "state.backend.type",
         "enum",
         "rocksdb",
-        "Spark's state store: rocksdb, or hashmap to keep state in memory.",
+        "Spark's state store: rocksdb, or hashmap to keep the state of native windows in the "
+        "executor's memory. The state of Python steps is in RocksDB either way, its entries in use "
+        "in the worker's memory.",
         choices=("rocksdb", "hashmap"),
     ),
     ConfigOption(

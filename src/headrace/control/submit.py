@@ -41,7 +41,7 @@ from headrace.spark.native_types import resolve_types
 from headrace.spark.native_windows import is_at_end
 from headrace.spark.query import SparkQuery
 from headrace.spark.results import packets_of
-from headrace.spark.session import base_session, job_session
+from headrace.spark.session import base_session, job_session, state_store_settings
 from headrace.spark.sources import SourceOptions, has_lasting_place, streams_of
 
 if TYPE_CHECKING:
@@ -193,7 +193,13 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
     job_id, physical = claimed.job_id, claimed.physical
     spark = job_session(
         base,
-        {**native_settings(physical.native_job, own_query=True), **_spark_settings(spec)},
+        {
+            **native_settings(physical.native_job, own_query=True),
+            **state_store_settings(
+                spec.option("state.backend.type"), native=physical.native_job is not None
+            ),
+            **_spark_settings(spec),
+        },
         physical.slots,
         local_checkpoint=job_dir.local_path is not None,
     )
@@ -220,8 +226,9 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
         ),
         make_attempt=lambda metrics: _attempt(job_id, physical, spark, job_dir, spec, metrics),
         take_savepoint=lambda folder, drained: take_savepoint(
-            spark, snapshot, _savepoint_folder(folder, spec), drained=drained
+            spark, snapshot, folder, drained=drained
         ),
+        savepoint_folder=lambda folder: _savepoint_folder(folder, spec),
         on_end=lambda job: _end(job, agent, job_dir, spec),
     )
     web = {"spark": base.sparkContext.uiWebUrl} if base.sparkContext.uiWebUrl else {}

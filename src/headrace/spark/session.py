@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_IN_MEMORY_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 # Settings of a local Spark that headrace starts itself; the user's own spark.* settings win.
 _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
@@ -118,6 +119,24 @@ def job_session(
         with contextlib.suppress(AnalysisException):
             session.conf.set(key, value)
     return session
+
+
+def state_store_settings(backend: str, *, native: bool) -> dict[str, str]:
+    """Which of Spark's state stores a job uses.
+
+    Args:
+        backend: ``state.backend.type``.
+        native: whether all of the job runs on Catalyst.
+    """
+    if backend != "hashmap":
+        return {}
+    if native:
+        return {"spark.sql.streaming.stateStore.providerClass": _IN_MEMORY_STORE}
+    log.info(
+        "state.backend.type hashmap: Spark's in-memory store cannot hold the state of Python "
+        "steps, so RocksDB does; entries in use are kept in the worker's memory anyway"
+    )
+    return {}
 
 
 def _silence_expected_errors(session: SparkSession) -> None:
