@@ -5,16 +5,23 @@ A batch that fails is the store as it was before it, and a table that forgets.
 
 from __future__ import annotations
 
+import pickle
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from headrace.common.state_ttl import StateTtlConfig
+from headrace.common.time import Time
+from headrace.common.typeinfo import Types
+from headrace.datastream.state import ListStateDescriptor, MapStateDescriptor
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.cells import Memory
 from headrace.runtime.state.limits import Limits
 from headrace.runtime.state.pages import NO_ENTRY, PagedTable, unpack
+from headrace.runtime.state.provider import StateProvider
 
 _keys = st.one_of(
     st.integers(0, 60), st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.integers(0, 3))
@@ -106,7 +113,7 @@ class TableAgainstADictionary(RuleBasedStateMachine):
 
     @rule(pages=st.integers(1, 3))
     def sweep(self, pages: int) -> None:
-        self.table.sweep(lambda entry: NO_ENTRY if entry == "x" else entry, pages)
+        self.table.sweep(lambda _, entry: NO_ENTRY if entry == "x" else entry, pages)
         self.model = {
             key: value for key, value in self.model.items() if value != "x" or key in self.table
         }
@@ -151,10 +158,166 @@ class TableAgainstADictionary(RuleBasedStateMachine):
 
 
 def _entries(bucket: bytes) -> Any:
-    import pickle
-
     return pickle.loads(bucket) if bucket else {}
 
 
 TestTable = TableAgainstADictionary.TestCase
 TestTable.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+# --- lists and maps of any size, expiring or not -------------------------------------------------
+
+TTL_MS = 10
+_small_keys = st.integers(0, 2)
+
+
+def _descriptors() -> tuple[Any, Any, Any, Any]:
+    plain = ListStateDescriptor("list", Types.LONG()), MapStateDescriptor("map", *_MAP_TYPES)
+    expiring = ListStateDescriptor("l", Types.LONG()), MapStateDescriptor("m", *_MAP_TYPES)
+    for descriptor in expiring:
+        config = StateTtlConfig.new_builder(Time.milliseconds(TTL_MS)).build()
+        descriptor.enable_time_to_live(config)
+    return *plain, *expiring
+
+
+_MAP_TYPES = (Types.LONG(), Types.LONG())
+
+
+class ListsAndMapsAgainstPlainOnes(RuleBasedStateMachine):
+    """Every change goes to a state that lasts and to one that expires; models hold (time, item)."""
+
+    @initialize(
+        limits=st.builds(
+            Limits,
+            page_bytes=st.sampled_from([150, 600]),
+            bucket_entries=st.sampled_from([1, 4]),
+            inline_entries=st.sampled_from([4, 12]),
+            inline_bytes=st.sampled_from([60, 4096]),
+            chunk_bytes=st.sampled_from([40, 200]),
+            hot_entries=st.sampled_from([5, 1000]),
+            sparse_pages=st.sampled_from([1, 4]),
+        ),
+        roomy=st.booleans(),
+    )
+    def open(self, limits: Limits, roomy: bool) -> None:
+        self.limits = limits
+        self.memory = Memory() if roomy else Memory(330 * 8, 300, misses=1)
+        self.store = DictStore()
+        self.now = 1000
+        self.lists: dict[int, list[tuple[int, int]]] = {}
+        self.maps: dict[int, dict[int, tuple[int, int]]] = {}
+        self._start()
+        self._commit()
+
+    def _start(self) -> None:
+        self.states = StateProvider(
+            self.store, "op", lambda: self.now, limits=self.limits, memory=self.memory
+        )
+        self.list, self.map, self.ttl_list, self.ttl_map = map(self.states.of, _descriptors())
+
+    def _commit(self) -> None:
+        self.committed = self.store.snapshot(), deepcopy(self.lists), deepcopy(self.maps)
+
+    def _at(self, key: int) -> None:
+        self.states.scope.set_namespace(key, (0, key))
+
+    @rule(key=_small_keys, items=st.lists(st.integers(0, 9), max_size=30))
+    def add(self, key: int, items: list[int]) -> None:
+        self._at(key)
+        for state in (self.list, self.ttl_list):
+            state.add_all(items)
+        self.lists.setdefault(key, []).extend((self.now, item) for item in items)
+
+    @rule(key=_small_keys, items=st.lists(st.integers(0, 9), max_size=30))
+    def update(self, key: int, items: list[int]) -> None:
+        self._at(key)
+        for state in (self.list, self.ttl_list):
+            state.update(items)
+        self.lists[key] = [(self.now, item) for item in items]
+
+    @rule(key=_small_keys, first=st.integers(0, 60), count=st.integers(1, 40))
+    def put(self, key: int, first: int, count: int) -> None:
+        self._at(key)
+        for place in range(first, first + count):
+            self.map.put(place, first)
+            self.ttl_map.put(place, first)
+            self.maps.setdefault(key, {})[place] = (self.now, first)
+
+    @rule(key=_small_keys, first=st.integers(0, 60), count=st.integers(1, 60))
+    def remove(self, key: int, first: int, count: int) -> None:
+        self._at(key)
+        for place in range(first, first + count):
+            self.map.remove(place)
+            self.ttl_map.remove(place)
+            self.maps.get(key, {}).pop(place, None)
+
+    @rule(key=_small_keys, lists=st.booleans())
+    def clear(self, key: int, lists: bool) -> None:
+        self._at(key)
+        for state in (self.list, self.ttl_list) if lists else (self.map, self.ttl_map):
+            state.clear()
+        (self.lists if lists else self.maps).pop(key, None)
+
+    @rule(passed=st.integers(1, 12))
+    def wait(self, passed: int) -> None:
+        self.now += passed
+
+    def _alive(self, time: int) -> bool:
+        return time + TTL_MS > self.now
+
+    @rule(key=_small_keys)
+    def read_lists(self, key: int) -> None:
+        self._at(key)
+        stored = self.lists.get(key, [])
+        assert list(self.list.get()) == [item for _, item in stored]
+        assert list(self.ttl_list.get()) == [item for time, item in stored if self._alive(time)]
+
+    @rule(key=_small_keys)
+    def read_maps(self, key: int) -> None:
+        self._at(key)
+        stored = self.maps.get(key, {})
+        assert sorted(self.map.items()) == sorted((k, v) for k, (_, v) in stored.items())
+        alive = {k: v for k, (time, v) in stored.items() if self._alive(time)}
+        assert sorted(self.ttl_map.items()) == sorted(alive.items())
+        assert self.map.is_empty() == (not stored)
+
+    @rule(key=_small_keys, place=st.integers(0, 100))
+    def look_up(self, key: int, place: int) -> None:
+        self._at(key)
+        time, value = self.maps.get(key, {}).get(place, (0, None))
+        assert self.map.get(place) == value
+        assert self.map.contains(place) == (value is not None)
+        assert self.ttl_map.get(place) == (value if self._alive(time) else None)
+
+    @rule()
+    def flush(self) -> None:
+        self.states.flush()
+        self._commit()
+
+    @rule(flushed=st.booleans(), restart=st.booleans())
+    def fail(self, flushed: bool, restart: bool) -> None:
+        """A batch fails, perhaps after its state was written; its process may live on."""
+        if flushed:
+            self.states.flush()
+        self.store.content = dict(self.committed[0])
+        self.lists, self.maps = deepcopy(self.committed[1]), deepcopy(self.committed[2])
+        if restart:
+            self._start()
+        else:
+            self.states.forget()
+
+    def teardown(self) -> None:
+        """Cleared states leave nothing behind but directories and descriptions."""
+        if not hasattr(self, "store"):
+            return
+        for key in range(3):
+            self._at(key)
+            for state in (self.list, self.ttl_list, self.map, self.ttl_map):
+                state.clear()
+        self.states.flush()
+        left = [name.split(b"\0", 1)[-1] for name in self.store.content]
+        assert all(rest in (b"d", b"s") or rest[:1] == b"h" for rest in left), left
+
+
+TestListsAndMaps = ListsAndMapsAgainstPlainOnes.TestCase
+TestListsAndMaps.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

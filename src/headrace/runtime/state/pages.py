@@ -73,7 +73,7 @@ class PagedTable:
         self.prefix = (name if isinstance(name, bytes) else name.encode()) + b"\0"
         self.limits = limits
         self._store = store
-        self._memory = memory
+        self.memory = memory
         # keys of the stream have a stable hash, keys of a user's map need not
         self._hash_of = any_hash if any_keys else page_hash
         self._hashes_of = any_hashes if any_keys else page_hashes
@@ -102,6 +102,10 @@ class PagedTable:
         self._misses = 0
 
     # --- one entry ---------------------------------------------------------------------------
+
+    def cell(self, key: Any) -> Cell:
+        """The cell of a key, for those who are in no hurry."""
+        return self.cells.get(key) or self.find(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The entry of a key."""
@@ -139,7 +143,7 @@ class PagedTable:
         if not bucket.unpacked:
             entries = bucket.entries()
             value = entries.get(key, NO_ENTRY)
-            if self._memory.roomy:
+            if self.memory.roomy:
                 self._unpack(bucket, entries)
                 if value is not NO_ENTRY:
                     return cells[key]
@@ -173,7 +177,7 @@ class PagedTable:
 
     def _missed(self) -> None:
         self._misses += 1
-        if self._misses % self._memory.misses == 0:
+        if self._misses % self.memory.misses == 0:
             self._report()
 
     # --- all entries -------------------------------------------------------------------------
@@ -202,12 +206,21 @@ class PagedTable:
                 if value is not NO_ENTRY:
                     yield key, value
 
+    def size(self) -> tuple[int, int] | None:
+        """(entries, stored bytes) of a table that was flushed, if it is no more than one page."""
+        if not self._opened:
+            self._open()
+        if len(self.directory.depths) > 1 or self.hot.lanes:
+            return None
+        page = self._page(*self.directory.depths)
+        return page.count, page.size
+
     def is_empty(self) -> bool:
         """Whether there is no entry."""
         return next(self.scan(), None) is None
 
-    def sweep(self, purge: Callable[[Any], Any], pages: int) -> None:
-        """Let `purge` look at the entries of the next few pages; what it gives back stays.
+    def sweep(self, purge: Callable[[Any, Any], Any], pages: int) -> None:
+        """Let `purge` look at (key, entry) of the next few pages; what it gives back stays.
 
         Goes round all pages and hot lanes of the table over time; `purge` returns NO_ENTRY for what
         should go.
@@ -222,7 +235,7 @@ class PagedTable:
                 entry = stored if cell is None else cell.value
                 if entry is NO_ENTRY:
                     continue
-                left = purge(entry)
+                left = purge(key, entry)
                 if left is NO_ENTRY:
                     self.remove(key)
                 elif left is not entry:
@@ -242,7 +255,7 @@ class PagedTable:
         self.now += 1
         if self._changed:
             self._write_changes()
-            self._memory.settle()
+            self.memory.settle()
         self._let_go(self._absent)
         self._absent = []
         segments = self.hot.stored_form()
@@ -432,7 +445,7 @@ class PagedTable:
     def _report(self) -> None:
         before_cells, before_pages = self._reported
         cells, pages = self.measure()
-        self._memory.report(cells - before_cells, pages - before_pages)
+        self.memory.report(cells - before_cells, pages - before_pages)
 
     def measure(self) -> tuple[int, int]:
         """The bytes that cells and packed pages take, about."""
@@ -473,6 +486,11 @@ class PagedTable:
         self._stored_segments = segments
         for cell in self.hot.restore(segments, self._read_segment, self.now):
             self.cells[cell.key] = cell
+
+    def start_empty(self) -> None:
+        """Begin a table of which the store has nothing, without asking it."""
+        self._opened = True
+        self._pages[0] = Page(0, 0, [b""], self.now)
 
     def _bucket(self, key: Any) -> Bucket:
         hashed = self._hash_of(key)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.errors import StateError
 from headrace.runtime.clock import wall_clock
+from headrace.runtime.state.cells import PROCESS_MEMORY
+from headrace.runtime.state.large import LargeTable
+from headrace.runtime.state.limits import LIMITS
 from headrace.runtime.state.pages import PagedTable
 from headrace.runtime.state.states import (
     PagedAggregatingState,
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.state.cells import Memory
+    from headrace.runtime.state.limits import Limits
 
 S = TypeVar("S")
 
@@ -35,8 +40,18 @@ S = TypeVar("S")
 class StateProvider:
     """Makes and finds the states of one operator in one subtask."""
 
-    def __init__(self, store: PageStore, uid: str, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(
+        self,
+        store: PageStore,
+        uid: str,
+        clock: Callable[[], int] = wall_clock,
+        *,
+        limits: Limits = LIMITS,
+        memory: Memory = PROCESS_MEMORY,
+    ) -> None:
         self.scope = Scope()
+        self._limits = limits
+        self._memory = memory
         self._clock = clock
         self._expiring: dict[str, Any] = {}
         self._store = store
@@ -44,18 +59,20 @@ class StateProvider:
         self._tables: dict[str, PagedTable] = {}
         self._kinds: dict[str, tuple[str, str]] = {}
 
-    def table(self, name: str) -> PagedTable:
+    def table(self, name: str, kind: type[PagedTable] = PagedTable) -> PagedTable:
         """The table behind a name of this operator."""
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = PagedTable(self._store, f"{self._uid}/{name}")
+            table = self._tables[name] = kind(
+                self._store, f"{self._uid}/{name}", limits=self._limits, memory=self._memory
+            )
         return table
 
     def tables(self) -> list[PagedTable]:
         """All tables touched so far."""
         return list(self._tables.values())
 
-    def _user_table(self, descriptor: Any, kind: str) -> PagedTable:
+    def _user_table(self, descriptor: Any, kind: str, of: type[PagedTable] = PagedTable) -> Any:
         name = descriptor.name
         declared = (kind, str(getattr(descriptor, "type_info", None)))
         known = self._kinds.setdefault(name, declared)
@@ -65,7 +82,7 @@ class StateProvider:
                 f"{' of '.join(declared)}",
                 fix="give the two states different names",
             )
-        return self.table(f"user/{name}")
+        return self.table(f"user/{name}", of)
 
     def of(self, descriptor: Any) -> Any:
         """The state of any descriptor."""
@@ -80,14 +97,14 @@ class StateProvider:
 
     def list(self, descriptor: Any) -> PagedListState:
         """The list state of a descriptor."""
-        table = self._user_table(descriptor, "list")
+        table = self._user_table(descriptor, "list", LargeTable)
         if descriptor.ttl_config is not None:
             return self._with_ttl(descriptor, TtlListState, table)
         return PagedListState(self.scope, table)
 
     def map(self, descriptor: Any) -> PagedMapState:
         """The map state of a descriptor."""
-        table = self._user_table(descriptor, "map")
+        table = self._user_table(descriptor, "map", LargeTable)
         if descriptor.ttl_config is not None:
             return self._with_ttl(descriptor, TtlMapState, table)
         return PagedMapState(self.scope, table)

@@ -21,6 +21,7 @@ from headrace.runtime.state.pages import NO_ENTRY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.runtime.state.large import LargeTable
     from headrace.runtime.state.pages import Cell, PagedTable
 
 
@@ -108,24 +109,50 @@ class PagedValueState(_State, ValueState[Any]):
             self._table.touch(cell)
 
 
-class PagedListState(_State, ListState[Any]):
+class _LargeState(_State):
+    """Lists and maps: the cell holds the content itself, or stands for parts (large.py)."""
+
+    _table: LargeTable
+
+    def clear(self) -> None:
+        """Forget the entry of the current key."""
+        self._table.discard(self._cell())
+        super().clear()
+
+    def raw(self) -> Any:
+        """The whole content, for moving it to another key or window; NO_ENTRY if nothing is."""
+        return self._table.content(self._cell())
+
+
+class PagedListState(_LargeState, ListState[Any]):
     """A list per key."""
 
     def get(self) -> Iterator[Any]:
-        """The items; empty when there are none."""
-        items = self._cell().value
-        return iter(() if items is NO_ENTRY else list(items))
+        """The items; empty when there are none. A large list is read as far as one goes."""
+        cell = self._cell()
+        items = cell.value
+        if type(items) is list:
+            return iter(items.copy())
+        return iter(()) if items is NO_ENTRY else iter(self._table.parts(cell))
 
     def add(self, value: Any) -> None:
         """Append one item."""
-        self.add_all([value])
+        self.add_all((value,))
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append items."""
+        added = list(values)
         cell = self._cell()
-        if cell.value is NO_ENTRY:
-            cell.value = []
-        cell.value.extend(values)
+        items = cell.value
+        if type(items) is list:
+            items.extend(added)
+        elif items is not NO_ENTRY:
+            self._table.parts(cell).extend(added)
+            return
+        elif added:
+            cell.value = added
+        else:
+            return
         if cell.clean:
             self._table.touch(cell)
 
@@ -135,6 +162,7 @@ class PagedListState(_State, ListState[Any]):
         """Replace the list; an empty one clears it."""
         items = list(values)
         if items:
+            self._table.discard(self._cell())
             self._set(items)
         else:
             self.clear()
@@ -143,23 +171,34 @@ class PagedListState(_State, ListState[Any]):
         return self.get()
 
 
-class PagedMapState(_State, MapState[Any, Any]):
+class PagedMapState(_LargeState, MapState[Any, Any]):
     """A dictionary per key."""
-
-    def _content(self) -> dict[Any, Any]:
-        content = self._cell().value
-        return {} if content is NO_ENTRY else content
 
     def get(self, key: Any) -> Any:
         """The value of a map key, or None."""
-        return self._content().get(key)
+        found = self._value(key)
+        return None if found is NO_ENTRY else found
+
+    def _value(self, key: Any) -> Any:
+        cell = self._cell()
+        content = cell.value
+        if type(content) is dict:
+            return content.get(key, NO_ENTRY)
+        if content is NO_ENTRY:
+            return NO_ENTRY
+        return self._table.parts(cell).entries.get(key, NO_ENTRY)
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
         cell = self._cell()
-        if cell.value is NO_ENTRY:
-            cell.value = {}
-        cell.value[key] = value
+        content = cell.value
+        if type(content) is dict:
+            content[key] = value
+        elif content is NO_ENTRY:
+            cell.value = {key: value}
+        else:
+            self._table.parts(cell).entries.put(key, value)
+            return
         if cell.clean:
             self._table.touch(cell)
 
@@ -170,32 +209,37 @@ class PagedMapState(_State, MapState[Any, Any]):
 
     def remove(self, key: Any) -> None:
         """Remove a map key; unknown ones are no error."""
-        content = self._content()
-        if content.pop(key, NO_ENTRY) is not NO_ENTRY:
-            if content:
-                self._set(content)
-            else:
-                self.clear()
+        cell = self._cell()
+        content = cell.value
+        if type(content) is dict:
+            if content.pop(key, NO_ENTRY) is not NO_ENTRY:
+                self._set(content if content else NO_ENTRY)
+        elif content is not NO_ENTRY:
+            self._table.parts(cell).entries.remove(key)
 
     def contains(self, key: Any) -> bool:
         """Whether a map key is set."""
-        return key in self._content()
+        return self._value(key) is not NO_ENTRY
 
     def items(self) -> Iterable[tuple[Any, Any]]:
-        """The pairs."""
-        return list(self._content().items())
+        """The pairs. A large map is read as far as one goes."""
+        cell = self._cell()
+        content = cell.value
+        if type(content) is dict:
+            return list(content.items())
+        return [] if content is NO_ENTRY else self._table.parts(cell).entries.scan()
 
     def keys(self) -> Iterable[Any]:
         """The map keys."""
-        return list(self._content())
+        return (key for key, _ in self.items())
 
     def values(self) -> Iterable[Any]:
         """The values."""
-        return list(self._content().values())
+        return (value for _, value in self.items())
 
     def is_empty(self) -> bool:
         """Whether nothing is set."""
-        return not self._content()
+        return not any(True for _ in self.items())
 
     def __getitem__(self, key: Any) -> Any:
         return self.get(key)
@@ -213,7 +257,7 @@ class PagedMapState(_State, MapState[Any, Any]):
         return iter(self.keys())
 
     def __len__(self) -> int:
-        return len(self._content())
+        return sum(1 for _ in self.items())
 
 
 class PagedReducingState(_State, ReducingState[Any]):

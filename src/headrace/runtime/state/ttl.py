@@ -24,6 +24,7 @@ from headrace.runtime.state.states import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.runtime.state.large import LargeTable
     from headrace.runtime.state.pages import PagedTable
 
 SWEPT_PAGES = 2  # per table and batch: a round trip each, about 0.2 ms
@@ -81,7 +82,7 @@ class _Expiring:
         """Drop expired entries of some pages, whether or not anybody reads them."""
         self._table.sweep(self._purge, SWEPT_PAGES)
 
-    def _purge(self, entry: Any) -> Any:
+    def _purge(self, key: Any, entry: Any) -> Any:
         return NO_ENTRY if self.expiry.expired(entry[0]) else entry
 
 
@@ -159,97 +160,75 @@ def _live(state: _Expiring) -> Any:
     return stored[1]
 
 
-class _ManyExpiring(_Expiring):
-    """Entries with many parts, each (time, content), that expire one by one."""
+class TtlListState(_Expiring, PagedListState):
+    """A list of (time, item), whose items expire one by one."""
 
-    def _purge(self, entry: Any) -> Any:
-        left = self._alive(entry)
-        if len(left) == len(entry):
-            return entry
-        return left if len(left) else NO_ENTRY
+    _table: LargeTable
 
-    def _alive(self, entry: Any) -> Any:
-        raise NotImplementedError
-
-    def _parts(self) -> Any:
-        """The parts to show; expired ones are dropped, after being shown once if so configured."""
-        stored = self._table.get(self._scope.entry, NO_ENTRY)
-        if stored is NO_ENTRY:
-            return self._alive(())
-        left = self._alive(stored)
-        if len(left) == 0:
-            self._table.remove(self._scope.entry)
-        elif len(left) != len(stored):
-            self._table.put(self._scope.entry, left)
-        return stored if self.expiry.show_expired else left
-
-
-class TtlListState(_ManyExpiring, PagedListState):
-    """A list whose items expire one by one."""
-
-    def __init__(self, scope: Scope, table: PagedTable, expiry: Expiry) -> None:
+    def __init__(self, scope: Scope, table: LargeTable, expiry: Expiry) -> None:
         PagedListState.__init__(self, scope, table)
         self.expiry = expiry
 
-    def _alive(self, entry: Any) -> list[Any]:
-        return [part for part in entry if not self.expiry.expired(part[0])]
+    def _alive(self, parts: list[Any]) -> list[Any]:
+        left = [part for part in parts if not self.expiry.expired(part[0])]
+        return parts if len(left) == len(parts) else left
+
+    def _revised(self, parts: list[Any]) -> tuple[list[Any], list[Any]]:
+        """What is left of some parts after they were read, and the items to show."""
+        left = self._alive(parts)
+        shown = [item for _, item in (parts if self.expiry.show_expired else left)]
+        if left and self.expiry.refresh_on_read:
+            left = self._stamped(item for _, item in left)
+        return left, shown
+
+    def _stamped(self, items: Iterable[Any]) -> list[Any]:
+        now = self.expiry.clock()
+        return [(now, item) for item in items]
 
     def get(self) -> Iterator[Any]:
         """The items that are not expired."""
-        self._cell()
-        items = [item for _, item in self._parts()]
-        if items and self.expiry.refresh_on_read:
-            self._store(items)
-        return iter(items)
-
-    def _store(self, items: list[Any]) -> None:
-        now = self.expiry.clock()
-        self._table.put(self._scope.entry, [(now, item) for item in items])
+        cell = self._cell()
+        parts = cell.value
+        if parts is NO_ENTRY:
+            return iter(())
+        if type(parts) is not list:
+            return iter(self._table.parts(cell).revise(self._revised))
+        left, shown = self._revised(parts)
+        if left is not parts:
+            self._set(left if left else NO_ENTRY)
+        return iter(shown)
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append items."""
-        self._cell()
-        now = self.expiry.clock()
-        stored = self._table.get(self._scope.entry, NO_ENTRY)
-        old = [] if stored is NO_ENTRY else self._alive(stored)
-        self._table.put(self._scope.entry, [*old, *((now, value) for value in values)])
+        """Append items; their time starts now."""
+        super().add_all(self._stamped(values))
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the list."""
-        self._cell()
-        items = list(values)
-        if items:
-            self._store(items)
-        else:
-            self.clear()
+        super().update(self._stamped(values))
+
+    def _purge(self, key: Any, entry: Any) -> Any:
+        if type(entry) is list:
+            return self._alive(entry) or NO_ENTRY
+        parts = self._table.parts(self._table.cell(key))
+        parts.purge(lambda items: (self._alive(items), []), SWEPT_PAGES)
+        return entry
 
 
-class TtlMapState(_ManyExpiring, PagedMapState):
-    """A map whose entries expire one by one."""
+class TtlMapState(_Expiring, PagedMapState):
+    """A map to (time, value), whose entries expire one by one."""
 
-    def __init__(self, scope: Scope, table: PagedTable, expiry: Expiry) -> None:
+    _table: LargeTable
+
+    def __init__(self, scope: Scope, table: LargeTable, expiry: Expiry) -> None:
         PagedMapState.__init__(self, scope, table)
         self.expiry = expiry
 
-    def _alive(self, entry: Any) -> dict[Any, Any]:
-        return {k: part for k, part in dict(entry).items() if not self.expiry.expired(part[0])}
-
-    def _content(self) -> dict[Any, Any]:
-        self._cell()
-        parts = self._parts()
-        content = {key: value for key, (_, value) in dict(parts).items()}
-        if content and self.expiry.refresh_on_read:
-            now = self.expiry.clock()
-            self._table.put(self._scope.entry, {k: (now, v) for k, v in content.items()})
-        return content
-
     def get(self, key: Any) -> Any:
         """The value of a map key, or None; only this entry's time is touched."""
-        self._cell()
-        stored = self._table.get(self._scope.entry, NO_ENTRY)
-        if stored is NO_ENTRY or key not in stored:
+        stored = self._value(key)
+        if stored is NO_ENTRY:
             return None
-        touched, value = stored[key]
+        touched, value = stored
         if self.expiry.expired(touched):
             self.remove(key)
             return value if self.expiry.show_expired else None
@@ -265,7 +244,48 @@ class TtlMapState(_ManyExpiring, PagedMapState):
         """Set a map key; its time starts anew."""
         super().put(key, (self.expiry.clock(), value))
 
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """The pairs that are not expired."""
+        cell = self._cell()
+        if cell.value is NO_ENTRY:
+            return []
+        if type(cell.value) is not dict:
+            return self._large_items(self._table.parts(cell).entries)
+        shown, left = {}, {}
+        expiry, now = self.expiry, self.expiry.clock()
+        for key, (touched, value) in cell.value.items():
+            expired = expiry.expired(touched)
+            if not expired:
+                left[key] = (now if expiry.refresh_on_read else touched, value)
+            if not expired or expiry.show_expired:
+                shown[key] = value
+        if expiry.refresh_on_read or len(left) < len(cell.value):
+            self._set(left if left else NO_ENTRY)
+        return list(shown.items())
+
+    def _large_items(self, entries: PagedTable) -> Iterator[tuple[Any, Any]]:
+        expiry = self.expiry
+        for key, (touched, value) in entries.scan():
+            expired = expiry.expired(touched)
+            if expired:
+                entries.remove(key)
+            elif expiry.refresh_on_read:
+                entries.put(key, (expiry.clock(), value))
+            if not expired or expiry.show_expired:
+                yield key, value
+
     def is_empty(self) -> bool:
         """Whether nothing is stored; as in Flink, expiry is not looked at."""
-        self._cell()
-        return self._scope.entry not in self._table
+        cell = self._cell()
+        if type(cell.value) is tuple:
+            return bool(self._table.parts(cell).entries.is_empty())
+        return cell.value is NO_ENTRY
+
+    def _purge(self, key: Any, entry: Any) -> Any:
+        expired = self.expiry.expired
+        if type(entry) is dict:
+            left = {k: part for k, part in entry.items() if not expired(part[0])}
+            return (left or NO_ENTRY) if len(left) < len(entry) else entry
+        entries = self._table.parts(self._table.cell(key)).entries
+        entries.sweep(lambda _, part: NO_ENTRY if expired(part[0]) else part, SWEPT_PAGES)
+        return entry
