@@ -75,14 +75,14 @@ def _operator(uid: str, old: SavedOperator | None, step: KeptStep) -> Match:
     if old is None:
         return Match(uid, "new", f"{step.name!r} starts with empty state")
     entries = sum(state.entries for state in old.states)
+    if old.kind != step.kind and entries:
+        note = f"is a {step.kind} now and was a {old.kind}, whose state it cannot read"
+        return Match(uid, "wrong", note, old.uid)
     if old.max_parallelism != step.max_parallelism and entries:
         note = (
             f"max parallelism {step.max_parallelism} instead of {old.max_parallelism}: keys would "
             f"be looked for in the wrong place; set_max_parallelism({old.max_parallelism})"
         )
-        return Match(uid, "wrong", note, old.uid)
-    if old.kind != step.kind and entries:
-        note = f"is a {step.kind} now and was a {old.kind}, whose state it cannot read"
         return Match(uid, "wrong", note, old.uid)
     scaled = "" if old.parallelism == step.parallelism else (
         f", parallelism {step.parallelism} instead of {old.parallelism}"

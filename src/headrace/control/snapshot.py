@@ -14,6 +14,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.control.fingerprint import NATIVE_WINDOW
 from headrace.control.savepoints import (
     SOURCES_FOLDER,
     STATE_FOLDER,
@@ -64,6 +65,8 @@ def take_savepoint(
         SavepointError: no batch is committed yet, or something could not be written; what was
             written so far is removed.
     """
+    if not drained:
+        _check_can_be_saved(job)
     checkpoint = f"{job.job_dir}/query"
     batch_id = last_batch(checkpoint)
     if batch_id is None:
@@ -80,6 +83,17 @@ def take_savepoint(
             Storage.open(location).delete_folder("")
         raise
     return savepoint
+
+
+def _check_can_be_saved(job: SnapshotJob) -> None:
+    for step in job.program.steps:
+        if step.kind == NATIVE_WINDOW:
+            raise SavepointError(
+                f"the open windows of step {step.name!r} (uid {step.uid!r}) are in Spark's own "
+                "state, which a savepoint cannot hold",
+                fix="drain the job, or run its windows in Python from the start: "
+                "headrace.windows.native: false",
+            )
 
 
 def _write(

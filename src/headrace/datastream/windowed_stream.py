@@ -148,9 +148,11 @@ class _Windows(RollingAggregates):
         from headrace.runtime.operators.window import WindowOperator
 
         stream = self._keyed()
+        settings = stream._env._settings()
         described.share_panes = bool(
-            stream._env._settings().get_boolean("headrace.windows.share-panes", default_value=True)
+            settings.get_boolean("headrace.windows.share-panes", default_value=True)
         )
+        described.native = bool(settings.get_boolean("headrace.windows.native", default_value=True))
         step = add_step(
             stream._env,
             "window",

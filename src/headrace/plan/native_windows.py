@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
+from headrace.common.watermark_strategy import ColumnAssigner
 from headrace.datastream.window import (
     EventTimeSessionWindows,
     EventTimeTrigger,
@@ -36,6 +37,8 @@ def window_obstacle(step: Step) -> str | None:
     assert select is not None
     windows = select.windows
     assigner: Any = windows.assigner
+    if not windows.native:
+        return "headrace.windows.native is off"
     if type(assigner) not in _DURATIONS:
         return f"Spark has no {type(assigner).__name__}"
     if type(windows.trigger) is not EventTimeTrigger:
@@ -100,5 +103,6 @@ def source_obstacle(step: Step) -> str | None:
 
 
 def timestamp_column(strategy: WatermarkStrategy) -> Any:
-    """The expression of the column that timestamps are read from; None if a function does it."""
-    return getattr(strategy.timestamp_assigner, "column", None)
+    """What column timestamps are read from, for Spark; None if a function finds them."""
+    assigner = strategy.timestamp_assigner
+    return assigner.column if isinstance(assigner, ColumnAssigner) else None
