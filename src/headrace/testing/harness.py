@@ -224,8 +224,10 @@ class Harness:
 
     def num_event_time_timers(self) -> int:
         """How many event-time timers wait."""
-        timers = getattr(self.operator, "event_timers", None)
-        return 0 if timers is None else len(timers)
+        direct = getattr(self.operator, "direct", None)
+        queues = [getattr(self.operator, "event_timers", None), getattr(direct, "timers", None)]
+        self.operator.flush()
+        return sum(len(timers) for timers in queues if timers is not None)
 
     def num_processing_time_timers(self) -> int:
         """How many processing-time timers wait."""
@@ -329,12 +331,13 @@ class KeyedHarness(Harness):
     def num_keyed_state_entries(self) -> int:
         """How many (state, key) pairs are kept, windows and triggers included: to find leaks."""
         operator: Any = self.operator
+        operator.flush()
         providers: list[StateProvider] = [operator.states]
         if isinstance(operator, WindowOperator):
             providers += [operator.trigger_states, operator.window_states, operator.global_states]
         entries = sum(len(table.items()) for states in providers for table in states.tables())
-        aligned = getattr(operator, "aligned", None)
-        return entries + (0 if aligned is None else len(aligned.panes))
+        panes = getattr(getattr(operator, "direct", None), "panes", ())
+        return entries + len(panes)
 
 
 class TwoInputHarness(KeyedHarness):

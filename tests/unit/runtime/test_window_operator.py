@@ -62,6 +62,10 @@ class Contents(ProcessWindowFunction):
         yield window.start, window.end, list(elements)
 
 
+class GeneralWay(EventTimeTrigger[Any]):
+    """The default trigger in all but name: windows take no shorter way."""
+
+
 class Plain(ProcessWindowFunction):
     def process(self, key: Any, context: Any, elements: Any) -> Any:
         yield list(elements)
@@ -541,6 +545,7 @@ def test_merged_sessions_reduce_and_aggregate_all_records() -> None:
 def test_one_record_can_merge_many_sessions() -> None:
     harness = windows(
         EventTimeSessionWindows.with_dynamic_gap(lambda r: 50 if r == 1 else 2),
+        trigger=GeneralWay(),
     )
     play(harness, 10, 20, 30, 40, 90)
     assert harness.num_event_time_timers() == 5
@@ -558,7 +563,7 @@ def test_a_merge_takes_the_timers_of_the_old_windows_back() -> None:
     counting = windows(gap, trigger=CountTrigger.of(9))
     play(counting, 0, 8, 4)
     assert counting.num_event_time_timers() == 1  # the cleanup of [0,13)
-    lenient = windows(gap, allowed_lateness_ms=100)
+    lenient = windows(gap, allowed_lateness_ms=100, trigger=GeneralWay())
     play(lenient, 0, 8, 4)
     assert lenient.num_event_time_timers() == 2  # the end of [0,13) and its cleanup
     for harness in (counting, lenient):

@@ -5,7 +5,8 @@
 
 Contents are one value (reduce), one accumulator (aggregate) or, without either or with an evictor,
 all records with their timestamps.  Section 2 and 3 of Flink's semantics are the rules.
-Tumbling and sliding windows with nothing special about them go another way: windows/aligned.py
+Windows with nothing special about them take a shorter way: windows/aligned.py for tumbling and
+sliding ones, windows/sessions.py.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from headrace.runtime.operators.process import ProcessOutput
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
+from headrace.runtime.timers import TimerQueue
 from headrace.runtime.windows.aligned import AlignedWindows, can_merge, is_aligned, panes_name
 from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
 from headrace.runtime.windows.merging_set import MergingSet
 from headrace.runtime.windows.panes import index_key
+from headrace.runtime.windows.sessions import SessionWindows, are_plain_sessions, timers_name
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
@@ -60,7 +63,12 @@ class WindowOperator(TimedOperator):
         self.function_context = FunctionContext(self)
         self.out = ProcessOutput(self.output)
         self._open_functions()
-        self.aligned = AlignedWindows(self) if self._is_aligned() else None
+        # the shorter way, if there is one
+        self.direct: AlignedWindows | SessionWindows | None = None
+        if self._is_aligned():
+            self.direct = AlignedWindows(self)
+        elif are_plain_sessions(described):
+            self.direct = SessionWindows(self)
 
     def _is_aligned(self) -> bool:
         described = self.description
@@ -87,38 +95,44 @@ class WindowOperator(TimedOperator):
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.forget()
         self._check_layout()
-        if self.aligned is not None:
-            self.aligned.reload()
+        if self.direct is not None:
+            self.direct.reload()
 
     def _check_layout(self) -> None:
-        """Stored windows of the other kind would be lost without a word."""
-        if self.aligned is None:
-            other = self.runtime.store.get(index_key(panes_name(self.runtime.uid))) is not None
-        else:
-            other = len(self.event_timers) > 0
-        if other:
-            raise StateError(
-                f"the stored windows of step {self.runtime.name!r} were kept "
-                f"{'by window' if self.aligned else 'in panes'}, which its new trigger, evictor, "
-                "function or headrace.windows.share-panes does not allow to go on with",
-                where=self.runtime.where,
-                fix="change these back, or give the step another uid to begin with empty windows",
-            )
+        """Stored windows of another kind would be lost without a word."""
+        store, uid = self.runtime.store, self.runtime.uid
+        kinds = {
+            "in panes": store.get(index_key(panes_name(uid))) is not None,
+            "as sessions": len(TimerQueue(store, timers_name(uid))) > 0,
+            "by window": len(self.event_timers) > 0,
+        }
+        own = {AlignedWindows: "in panes", SessionWindows: "as sessions"}
+        kinds.pop(own.get(type(self.direct), "by window"))
+        for kind, found in kinds.items():
+            if found:
+                raise StateError(
+                    f"the stored windows of step {self.runtime.name!r} were kept {kind}, which its "
+                    "assigner, trigger, evictor or function, or headrace.windows.share-panes, does "
+                    "not allow to go on with",
+                    where=self.runtime.where,
+                    fix="change these back, or give the step another uid to begin with empty "
+                    "windows",
+                )
 
     def flush(self) -> None:
+        if self.direct is not None:
+            self.direct.flush()
         super().flush()
-        if self.aligned is not None:
-            self.aligned.flush()
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.flush()
 
     # --- records -----------------------------------------------------------------------------
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
-        if self.aligned is None:
+        if self.direct is None:
             self._process_each(records)
         else:
-            self.aligned.process(records)
+            self.direct.process(records)
         self.out.flush()
 
     def _process_each(self, records: Records) -> None:
@@ -202,8 +216,8 @@ class WindowOperator(TimedOperator):
     # --- timers ------------------------------------------------------------------------------
 
     def advance_watermark(self, timestamp: int) -> None:
-        if self.aligned is not None:
-            self.aligned.advance(timestamp)
+        if self.direct is not None:
+            self.direct.advance(timestamp)
         super().advance_watermark(timestamp)
 
     def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
@@ -295,15 +309,15 @@ class WindowOperator(TimedOperator):
             return
         self.contents.remove((self.key, source))
         old = self.contents.get((self.key, target), NO_ENTRY)
+        self.contents.put((self.key, target), self.merged(old, moved))
+
+    def merged(self, old: Any, moved: Any) -> Any:
+        """Contents of two windows that become one; `old` is NO_ENTRY if it has none."""
         if old is NO_ENTRY:
-            merged = moved
-        elif self.buffers:
-            merged = old + moved
-        elif self.reduce is not None:
-            merged = self.reduce(old, moved)
-        else:
-            merged = self.aggregate.merge(old, moved)
-        self.contents.put((self.key, target), merged)
+            return moved
+        if self.buffers:
+            return old + moved
+        return self.aggregate.merge(old, moved) if self.reduce is None else self.reduce(old, moved)
 
     def _evaluate(self, window: Any, kept_under: Any) -> None:
         content = self.contents.get((self.key, kept_under), NO_ENTRY)

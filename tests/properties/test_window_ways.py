@@ -1,4 +1,4 @@
-"""Windows that share panes and set no timers give what windows one by one give.
+"""Windows that take a shorter way (panes, plain sessions) give what windows one by one give.
 
 Both run the same script of records, watermarks, batch ends and restarts; a trigger of another class
 that does the same sends the second one the general way (runtime/operators/window.py).
@@ -18,6 +18,7 @@ from headrace.datastream.functions import AggregateFunction, ProcessWindowFuncti
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import (
+    EventTimeSessionWindows,
     EventTimeTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
@@ -118,6 +119,18 @@ class Counting(ProcessWindowFunction):
         cleared.update((cleared.value() or 0) + 1)
 
 
+class Sorted(ProcessWindowFunction):
+    """What a session holds; the order is not promised where sessions became one."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        window = context.window()
+        yield key, window.start, window.end, sorted(elements)
+
+    def clear(self, context: Any) -> None:
+        cleared = context.global_state().get_state(CLEARED)
+        cleared.update((cleared.value() or 0) + 1)
+
+
 def _sum(first: Record, second: Record) -> Record:
     return first[0], first[1] + second[1], max(first[2], second[2])
 
@@ -146,6 +159,10 @@ _assigners = st.one_of(
         st.integers(2, 12), st.integers(1, 4),
     ),
 )  # fmt: skip
+_sessions = st.one_of(
+    st.builds(EventTimeSessionWindows.with_gap, st.integers(1, 12)),
+    st.just(EventTimeSessionWindows.with_dynamic_gap(lambda record: 1 + abs(record[1]))),
+)
 # records around a clock that goes on: some far behind it, some ahead
 _records = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(-9, 9), st.integers(-25, 12)),
@@ -213,9 +230,9 @@ def test_panes_give_what_windows_one_by_one_give(
         lateness = 0
     shared = Run(assigner, allowed_lateness_ms=lateness, **functions)
     single = Run(assigner, allowed_lateness_ms=lateness, trigger=GeneralWay(), **functions)
-    assert single.operator.aligned is None
+    assert single.operator.direct is None
     if name != "process" or not shared.operator.description.overlapping:
-        assert shared.operator.aligned is not None
+        assert shared.operator.direct is not None
     shared.play(steps)
     single.play(steps)
     assert shared.outcome() == single.outcome()
@@ -226,7 +243,40 @@ def test_panes_give_what_windows_one_by_one_give(
     assert not [key for key in shared.harness.snapshot() if b"/panes/" in key]
 
 
-@settings(max_examples=500, deadline=None)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if "process" not in name])
+@settings(max_examples=60, deadline=None)
+@given(assigner=_sessions, lateness=st.sampled_from([0, 0, 3, 20]), steps=_steps)
+def test_plain_sessions_give_what_merging_windows_give(
+    name: str, assigner: Any, lateness: int, steps: list[Any]
+) -> None:
+    functions = FUNCTIONS[name]
+    if "emits" in name:
+        lateness = 0
+    plain = Run(assigner, allowed_lateness_ms=lateness, **functions)
+    merging = Run(assigner, allowed_lateness_ms=lateness, trigger=GeneralWay(), **functions)
+    assert plain.operator.direct is not None
+    assert merging.operator.direct is None
+    plain.play(steps)
+    merging.play(steps)
+    assert plain.outcome() == merging.outcome()
+    assert plain.harness.num_keyed_state_entries() == 0
+    assert plain.harness.num_event_time_timers() == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(assigner=_sessions, lateness=st.sampled_from([0, 3, 20]), steps=_steps)
+def test_plain_sessions_hold_the_records_that_merging_windows_hold(
+    assigner: Any, lateness: int, steps: list[Any]
+) -> None:
+    plain = Run(assigner, allowed_lateness_ms=lateness, function=Sorted())
+    merging = Run(assigner, allowed_lateness_ms=lateness, trigger=GeneralWay(), function=Sorted())
+    plain.play(steps)
+    merging.play(steps)
+    assert plain.outcome() == merging.outcome()
+    assert plain.of_each_key() == merging.of_each_key()
+
+
+@settings(max_examples=50, deadline=None)
 @given(assigner=_assigners, lateness=st.sampled_from([0, 4]), steps=_steps)
 def test_cuts_and_chunks_do_not_matter(assigner: Any, lateness: int, steps: list[Any]) -> None:
     before = panes.CHUNK_ENTRIES, panes.SPARE_CHUNKS, panes.KEPT_ENTRIES

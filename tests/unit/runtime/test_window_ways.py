@@ -1,6 +1,6 @@
-"""Aligned windows: which way a window step goes, what it costs, and what a restart may change.
+"""The shorter ways of windows: which way a step goes, what it costs, what a restart may change.
 
-That results are the same either way is shown in tests/properties/test_aligned_windows.py.
+That results are the same either way is shown in tests/properties/test_window_ways.py.
 """
 
 from __future__ import annotations
@@ -14,18 +14,23 @@ from headrace.datastream.window import (
     CountEvictor,
     CountTrigger,
     EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
     PurgingTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
 from headrace.errors import RecordError, StateError, UserFunctionError
 from headrace.runtime.operators.window import WindowOperator
 from headrace.runtime.records import MAX_TIMESTAMP, Records
+from headrace.runtime.windows.aligned import AlignedWindows
 from headrace.runtime.windows.description import WindowDescription
+from headrace.runtime.windows.sessions import SessionWindows
 from headrace.testing import KeyedHarness
 
 TUMBLING = TumblingEventTimeWindows.of(10)
 SLIDING = SlidingEventTimeWindows.of(60, 1)
+SESSIONS = EventTimeSessionWindows.with_gap(5)
 
 
 class Sum(AggregateFunction):
@@ -77,39 +82,45 @@ def operator_of(harness: KeyedHarness) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("assigner", "options", "aligned"),
+    ("assigner", "options", "way"),
     [
-        (TUMBLING, {"reduce": _add}, True),
-        (TUMBLING, {"aggregate": WithoutMerge()}, True),
-        (TUMBLING, {"function": Contents()}, True),
-        (TUMBLING, {"reduce": _add, "trigger": CountTrigger.of(2)}, False),
-        (TUMBLING, {"reduce": _add, "evictor": CountEvictor.of(2)}, False),
-        (SLIDING, {"reduce": _add}, True),
-        (SLIDING, {"aggregate": Sum()}, True),
-        (SLIDING, {"aggregate": Sum(), "function": Contents()}, True),
-        (SLIDING, {"aggregate": WithoutMerge()}, False),
-        (SLIDING, {"aggregate": WithEmptyMerge()}, False),
-        (SLIDING, {"function": Contents()}, False),
-        (SlidingEventTimeWindows.of(5, 10), {"function": Contents()}, True),
-        (EventTimeSessionWindows.with_gap(5), {"reduce": _add}, False),
+        (TUMBLING, {"reduce": _add}, AlignedWindows),
+        (TUMBLING, {"aggregate": WithoutMerge()}, AlignedWindows),
+        (TUMBLING, {"function": Contents()}, AlignedWindows),
+        (TUMBLING, {"reduce": _add, "trigger": CountTrigger.of(2)}, None),
+        (TUMBLING, {"reduce": _add, "evictor": CountEvictor.of(2)}, None),
+        (SLIDING, {"reduce": _add}, AlignedWindows),
+        (SLIDING, {"aggregate": Sum()}, AlignedWindows),
+        (SLIDING, {"aggregate": Sum(), "function": Contents()}, AlignedWindows),
+        (SLIDING, {"aggregate": WithoutMerge()}, None),
+        (SLIDING, {"aggregate": WithEmptyMerge()}, None),
+        (SLIDING, {"function": Contents()}, None),
+        (SlidingEventTimeWindows.of(5, 10), {"function": Contents()}, AlignedWindows),
+        (SESSIONS, {"reduce": _add}, SessionWindows),
+        (SESSIONS, {"function": Contents()}, SessionWindows),
+        (SESSIONS, {"reduce": _add, "trigger": CountTrigger.of(2)}, None),
+        (SESSIONS, {"reduce": _add, "evictor": CountEvictor.of(2)}, None),
+        (ProcessingTimeSessionWindows.with_gap(5), {"reduce": _add}, None),
+        (TumblingProcessingTimeWindows.of(5), {"reduce": _add}, None),
     ],
 )
-def test_windows_are_aligned_where_nothing_is_special_about_them(
-    assigner: Any, options: dict[str, Any], *, aligned: bool
+def test_windows_with_nothing_special_about_them_take_a_shorter_way(
+    assigner: Any, options: dict[str, Any], way: type | None
 ) -> None:
-    assert (operator_of(windows(assigner, **options)).aligned is not None) == aligned
+    direct = operator_of(windows(assigner, **options)).direct
+    assert (None if direct is None else type(direct)) is way
 
 
 def test_a_purging_trigger_goes_the_general_way() -> None:
     trigger = PurgingTrigger.of(TUMBLING.get_default_trigger())
-    assert operator_of(windows(TUMBLING, reduce=_add, trigger=trigger)).aligned is None
+    assert operator_of(windows(TUMBLING, reduce=_add, trigger=trigger)).direct is None
 
 
 def test_sharing_can_be_switched_off() -> None:
     described = WindowDescription(SLIDING).reducing(_add, None)
     described.share_panes = False
     harness = KeyedHarness(WindowOperator(described), (_one_key,))
-    assert operator_of(harness).aligned is None
+    assert operator_of(harness).direct is None
 
 
 def test_a_sliding_window_costs_about_three_merges_a_slide() -> None:
@@ -197,14 +208,17 @@ def test_a_record_late_for_some_windows_counts_in_those_to_come() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ({"reduce": _add}, {"reduce": _add, "trigger": CountTrigger.of(2)}, "kept in panes"),
-        ({"reduce": _add, "trigger": CountTrigger.of(2)}, {"reduce": _add}, "kept by window"),
+        ((TUMBLING, None), (TUMBLING, CountTrigger.of(2)), "kept in panes"),
+        ((TUMBLING, CountTrigger.of(2)), (TUMBLING, None), "kept by window"),
+        ((TUMBLING, None), (SESSIONS, None), "kept in panes"),
+        ((SESSIONS, None), (SESSIONS, CountTrigger.of(2)), "kept as sessions"),
+        ((SESSIONS, CountTrigger.of(2)), (SESSIONS, None), "kept by window"),
     ],
 )
-def test_stored_windows_of_the_other_kind_are_not_lost_silently(
-    before: dict[str, Any], after: dict[str, Any], message: str
+def test_stored_windows_of_another_kind_are_not_lost_silently(
+    before: tuple[Any, Any], after: tuple[Any, Any], message: str
 ) -> None:
-    old, new = windows(TUMBLING, **before), windows(TUMBLING, **after)
+    old, new = (windows(a, reduce=_add, trigger=trigger) for a, trigger in (before, after))
     old.process_element(1, timestamp=1)
     with pytest.raises(StateError, match=message):
         new.restore(old.snapshot())
@@ -217,3 +231,23 @@ def test_stored_windows_of_another_size_are_not_lost_silently() -> None:
     old.process_element(1, timestamp=1)
     with pytest.raises(StateError, match="10 ms, 10 ms, 0 ms, those of the program 60 ms, 1 ms"):
         new.restore(old.snapshot())
+
+
+def test_a_key_has_one_timer_for_all_its_sessions() -> None:
+    harness = windows(SESSIONS, function=Contents(), allowed_lateness_ms=100)
+    for time in (0, 3, 6, 20, 40, 1, 9):
+        harness.process_element(time, timestamp=time)
+    assert harness.num_event_time_timers() == 1
+    assert harness.num_keyed_state_entries() == 1
+    harness.restore(harness.snapshot())
+    harness.process_element(12, timestamp=12)
+    harness.process_watermark(16)
+    assert harness.take_output() == [(0, [0, 3, 6, 1, 9, 12])]
+    harness.process_element(18, timestamp=18)  # too far from the one that fired
+    harness.process_watermark(43)
+    assert harness.take_output() == [(18, [20, 18])]
+    harness.process_watermark(44)
+    assert harness.take_output() == [(40, [40])]
+    assert harness.num_keyed_state_entries() == 1
+    harness.end_of_input()
+    assert harness.num_event_time_timers() == harness.num_keyed_state_entries() == 0
