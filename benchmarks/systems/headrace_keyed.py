@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
 from measure import arguments, measure_query, run_to_noop, spark_session
 
-from headrace.common import Row, Types
+from headrace.common import Types
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
     from headrace.datastream import DataStream, RuntimeContext
 
-EVENT = Types.ROW_NAMED(["key", "value"], [Types.LONG(), Types.DOUBLE()])
+class Event(NamedTuple):
+    key: int
+    value: float
+
+
 RESULT = Types.TUPLE([Types.LONG(), Types.LONG(), Types.DOUBLE()])
 
 
@@ -37,24 +41,24 @@ class CountAndSum(KeyedProcessFunction):
         pair = Types.TUPLE([Types.LONG(), Types.DOUBLE()])
         self.state = runtime_context.get_state(ValueStateDescriptor("state", pair))
 
-    def process_element(self, value: Any, ctx: Any) -> Iterator[tuple[int, int, float]]:
+    def process_element(self, value: Event, ctx: Any) -> Iterator[tuple[int, int, float]]:
         count, total = self.state.value() or (0, 0.0)
-        count, total = count + 1, total + value[1]
+        count, total = count + 1, total + value.value
         self.state.update((count, total))
-        yield value[0], count, total
+        yield value.key, count, total
 
 
 def events_of(env: StreamExecutionEnvironment, data: Path) -> DataStream:
     source = FileSource.for_bulk_file_format(
-        ParquetColumnarRowInputFormat(EVENT), str(data / "parquet")
+        ParquetColumnarRowInputFormat(Event), str(data / "parquet")
     )
     return env.from_source(source.set_option("maxFilesPerTrigger", "2").build(), None, "events")
 
 
 def build(job: str, events: DataStream) -> DataStream:
-    keyed = events.key_by(lambda event: event[0], key_type=Types.LONG())
+    keyed = events.key_by(lambda event: event.key, key_type=Types.LONG())
     if job == "reduce":
-        return keyed.reduce(lambda a, b: Row(a[0], a[1] + b[1]))
+        return keyed.reduce(lambda a, b: Event(a.key, a.value + b.value))
     return keyed.process(CountAndSum(), output_type=RESULT)
 
 

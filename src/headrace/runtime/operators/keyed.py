@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.time_domain import TimeDomain
@@ -110,15 +110,22 @@ class KeyedProcessOperator(TimedOperator):
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         call, context, scope, out = self.calls[input], self.context, self.scope, self.out
-        extend = out.extend
         context.domain = None
+        keys, values, times = self.keys(records, input), records.values, records.timestamps
         value: Any = None
-        keys = self.keys(records, input)
         try:
-            for key, (value, timestamp) in zip(keys, records.pairs(), strict=True):
-                scope.key = scope.entry = key
-                context.current_timestamp = timestamp
-                extend(call(value, context), timestamp)
+            if times is None and not out.timed:  # nothing to note for a result: leave it to C
+                context.current_timestamp, take = None, out.values.extend
+                for key, value in zip(keys, values, strict=True):
+                    scope.key = scope.entry = key
+                    results = call(value, context)
+                    if results is not None:
+                        take(results)
+            else:
+                for key, value, timestamp in zip(keys, values, times or repeat(None), strict=False):
+                    scope.key = scope.entry = key
+                    context.current_timestamp = timestamp
+                    out.extend(call(value, context), timestamp)
         except Exception as error:
             raise self.failed(error, value) from error
         out.flush()
