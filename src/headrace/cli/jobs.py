@@ -7,7 +7,6 @@ In: the registry on disk (control/registry.py).  Out: tables, JSON, requests to 
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,14 +18,16 @@ from headrace.cli.output import (
     JOB_FAILED,
     AsJson,
     JobText,
+    absolute_place,
     people,
     registry,
     show_json,
     told_errors,
+    when,
 )
 from headrace.control.registry import LOST
 from headrace.control.requests import ask
-from headrace.errors import JobError
+from headrace.errors import InvalidArgumentError, JobError
 
 if TYPE_CHECKING:
     from headrace.control.registry import JobRecord
@@ -96,7 +97,7 @@ def _table(records: list[JobRecord]) -> Table:
             record.job_id[:12],
             record.name,
             _styled(record.state),
-            _when(record.started),
+            when(record.started),
             str(record.batches),
             str(record.restarts),
             record.checkpoint or "(temporary)",
@@ -135,7 +136,7 @@ def _show(record: JobRecord) -> None:
         after = failure["delay_ms"]
         then = "gave up" if after is None else f"restarted after {after / 1000:g} s"
         output.print(
-            f"{_when(failure['when'])}  {failure['type']}: {failure['message']} ({then})",
+            f"{when(failure['when'])}  {failure['type']}: {failure['message']} ({then})",
             markup=False,
         )
     if record.error and not record.failures:
@@ -148,8 +149,8 @@ def _facts(record: JobRecord) -> dict[str, str]:
         "job": record.job_id,
         "name": record.name,
         "state": _styled(record.state),
-        "started": _when(record.started),
-        "ended": "" if record.ended is None else _when(record.ended),
+        "started": when(record.started),
+        "ended": "" if record.ended is None else when(record.ended),
         "program": record.program,
         "driver": str(record.driver),
         "parallelism": str(record.parallelism),
@@ -188,11 +189,6 @@ def _styled(state: str) -> str:
     return f"[{style}]{state}[/]" if style else state
 
 
-def _when(epoch_ms: int) -> str:
-    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC).astimezone()
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
-
-
 def _output() -> Console:
     return Console(highlight=False)
 
@@ -221,6 +217,20 @@ def stop(
             "over for good.",
         ),
     ] = False,
+    savepoint: Annotated[
+        bool,
+        typer.Option(
+            "--savepoint", help="Write a savepoint of exactly where it ended, into DIR if given."
+        ),
+    ] = False,
+    folder: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="With --savepoint: where its directory is made; "
+            "execution.checkpointing.savepoint-dir of the job if it is not given.",
+        ),
+    ] = None,
     timeout: Timeout = 300.0,
     as_json: AsJson = False,
 ) -> None:
@@ -230,8 +240,18 @@ def stop(
     Examples:
       headrace stop orders
       headrace stop orders --drain
+      headrace stop orders --savepoint /data/savepoints
     """
-    _end(job, "stop", {"drain": drain}, timeout, as_json=as_json)
+    arguments: dict[str, Any] = {"drain": drain}
+    if savepoint:
+        arguments["savepoint"] = None if folder is None else absolute_place(folder)
+    elif folder is not None:
+        with told_errors(as_json=as_json):
+            raise InvalidArgumentError(
+                f"{folder!r} is where a savepoint could go, and none was asked for",
+                fix=f"headrace stop {job} --savepoint {folder}",
+            )
+    _end(job, "stop", arguments, timeout, as_json=as_json)
 
 
 def _end(
@@ -248,7 +268,13 @@ def _end(
         show_json(record.to_json())
     else:
         _output().print(f"{record.job_id[:12]} {record.name}: {_styled(record.state)}")
-    raise typer.Exit(JOB_FAILED if record.state in ("FAILED", LOST) else DONE)
+    lost = "savepoint" in arguments and record.savepoint is None
+    if record.savepoint is not None and not as_json:
+        typer.echo(record.savepoint)
+    if lost and not as_json:
+        reason = record.savepoint_error or "the job ended before it was taken"
+        people().print(f"no savepoint was written: {reason}", style="red", markup=False)
+    raise typer.Exit(JOB_FAILED if lost or record.state in ("FAILED", LOST) else DONE)
 
 
 def _wait_for_end(job_id: str, deadline: float, display: Any) -> JobRecord:

@@ -1,7 +1,7 @@
 """The command line as a whole: every group registers its commands here.
 
 In: nothing.  Out: `app`.  A new group is a module with ``register(app)`` and a line in GROUPS.
-Next: cli/run.py, cli/jobs.py, cli/explain.py; cli/output.py for what all of them share
+Next: the modules of GROUPS; cli/output.py for what all of them share
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import explain, jobs, run
+from headrace.cli import explain, jobs, run, savepoints, state
 
-GROUPS = (run, jobs, explain)
+GROUPS = (run, jobs, savepoints, state, explain)
 
 app = typer.Typer(
     name="headrace",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +26,7 @@ from headrace.errors import (
     JobNotFoundError,
     PlanError,
     ProgramError,
+    SavepointError,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 DONE, JOB_FAILED, BAD_INPUT = 0, 1, 2
 
-# Found before anything runs. Errors of savepoints that cannot be used belong here as well.
+# Found before anything runs.
 FOUND_BEFORE_START = (
     ProgramError,
     PlanError,
@@ -41,6 +43,7 @@ FOUND_BEFORE_START = (
     CheckpointLockedError,
     JobNameInUseError,
     JobNotFoundError,
+    SavepointError,
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -60,6 +63,20 @@ def registry() -> Registry:
 def people() -> Console:
     """The console for progress displays: standard error, silent where nobody watches."""
     return Console(stderr=True)
+
+
+def absolute_place(path: str) -> str:
+    """A path or URI as every process understands it: drivers have another working directory."""
+    # only here: it loads pyarrow, which most commands do not need
+    from headrace.runtime.sinks.storage import absolute_target
+
+    return absolute_target(path)
+
+
+def when(epoch_ms: int) -> str:
+    """A moment as people read it, in the zone of this machine."""
+    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC).astimezone()
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def show_json(content: Any) -> None:

@@ -32,11 +32,13 @@ from headrace.cli.output import (
 )
 from headrace.cli.settings import (
     Definitions,
+    MapUid,
     Parallelism,
     Program,
     ProgramArguments,
     put_settings,
     read_settings,
+    savepoint_settings,
 )
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.options import OPTIONS
@@ -70,6 +72,21 @@ def run(
         typer.Option(help="The job's name; refused while another job with it is running."),
     ] = None,
     definitions: Definitions = None,
+    savepoint: Annotated[
+        str | None,
+        typer.Option(
+            "--from-savepoint", "-s", metavar="PATH", help="Start with the state of a savepoint."
+        ),
+    ] = None,
+    allow_dropped: Annotated[
+        bool,
+        typer.Option(
+            "--allow-non-restored-state",
+            "-n",
+            help="Start although the savepoint holds state that no step claims.",
+        ),
+    ] = False,
+    map_uid: MapUid = None,
     detached: Annotated[
         bool,
         typer.Option("--detached", "-d", help="Print the job's id and leave it running."),
@@ -92,9 +109,15 @@ def run(
       headrace run pipeline.py --input events/
       headrace run --master spark://host:7077 -p 8 my_package.jobs:main
       headrace run -d --name orders -D execution.checkpointing.dir=/data/orders pipeline.py
+      headrace run -s /data/savepoints/savepoint-3f2a-0c1d -p 8 pipeline.py
     """
     with told_errors(as_json=as_json):
         settings = read_settings(definitions, parallelism=parallelism, master=master, name=name)
+        settings |= savepoint_settings(savepoint, allow_dropped=allow_dropped, map_uid=map_uid)
+        if savepoint is not None:
+            from headrace.control.savepoints import read_savepoint
+
+            read_savepoint(settings["execution.state-recovery.path"])  # before Spark is started
         if name is not None:
             registry().check_name_is_free(name)
         if detached or not _is_attached(settings):

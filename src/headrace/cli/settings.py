@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headrace.cli.output import absolute_place
 from headrace.common.configuration import PREFIX, Configuration, effective_configuration
-from headrace.errors import ConfigurationError
+from headrace.errors import ConfigurationError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,48 @@ Definitions = Annotated[
     list[str] | None,
     typer.Option("-D", metavar="KEY=VALUE", help="An option; may be given several times."),
 ]
+
+MapUid = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map-uid",
+        metavar="OLD:NEW",
+        help="A step whose uid has changed since the savepoint; may be given several times.",
+    ),
+]
+
+
+def uid_mapping(pairs: Sequence[str] | None) -> dict[str, str]:
+    """What --map-uid says.
+
+    Raises:
+        InvalidArgumentError: a pair has no colon, or a name on only one side of it.
+    """
+    mapping = {}
+    for pair in pairs or ():
+        old, _, new = (part.strip() for part in pair.partition(":"))
+        if not old or not new:
+            raise InvalidArgumentError(
+                f"--map-uid {pair!r} is not old:new", fix="write for example --map-uid count:totals"
+            )
+        mapping[old] = new
+    return mapping
+
+
+def savepoint_settings(
+    location: str | None, *, allow_dropped: bool, map_uid: Sequence[str] | None
+) -> dict[str, str]:
+    """What --from-savepoint and the switches around it set."""
+    mapping = uid_mapping(map_uid)
+    settings = {}
+    if location is not None:
+        settings["execution.state-recovery.path"] = absolute_place(location)
+    if allow_dropped:
+        settings["execution.state-recovery.ignore-unclaimed-state"] = "true"
+    if mapping:
+        text = ",".join(f"{old}:{new}" for old, new in mapping.items())
+        settings["execution.state-recovery.uid-mapping"] = text
+    return settings
 
 
 def read_settings(

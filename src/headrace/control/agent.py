@@ -45,8 +45,10 @@ def _cancel(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
 def _stop(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
     drain = bool(arguments.get("drain"))
     if "savepoint" in arguments:  # the folder; None for the one that is configured
-        return {"savepoint": job.stop_with_savepoint(arguments["savepoint"], drain=drain).location}
-    job.stop(drain=drain)
+        # the record tells where it is: the driver may end before an answer could be written
+        job.begin_stop_with_savepoint(arguments["savepoint"], drain=drain)
+    else:
+        job.stop(drain=drain)
     return {"state": job.status.name}
 
 
@@ -188,6 +190,10 @@ class JobAgent:
         record.operators = job.metrics.snapshot()["operators"]
         record.failures = [_failure(failure) for failure in list(job.failures)]
         record.error = None if job.error is None else str(job.error)
+        last = job.last_savepoint
+        if last is not None:
+            record.savepoint = None if last.savepoint is None else last.savepoint.location
+            record.savepoint_error = None if last.error is None else str(last.error)
 
     # --- requests ----------------------------------------------------------------------------
 

@@ -64,6 +64,7 @@ class Job:
         make_attempt: builds and starts a new query; what it raises at the first time is the
             program's own fault, later it is one more failure.
         take_savepoint: called with a folder, or None, and ``drained``; writes a savepoint.
+        savepoint_folder: the folder to use for what was asked for; raises if there is none.
         on_end: called once, after the status is final and before ``wait`` returns.
     """
 
@@ -76,6 +77,7 @@ class Job:
         make_attempt: Callable[[JobMetrics], Attempt],
         take_savepoint: Callable[..., Savepoint],
         on_end: Callable[[Job], None],
+        savepoint_folder: Callable[[str | None], str | None] = lambda folder: folder,
     ) -> None:
         self.job_id = job_id
         self.name = name
@@ -87,12 +89,13 @@ class Job:
         self._backoff = make_backoff(strategy)
         self._make_attempt = make_attempt
         self._take_savepoint = take_savepoint
+        self._savepoint_folder = savepoint_folder
         self._on_end = on_end
         self._lock = threading.RLock()
         self._attempt: Attempt | None = None
         self._query: Query | None = None  # of the newest attempt, running or not
         self._stopping: bool | None = None  # None, or whether to drain
-        self._last_savepoint: _LastSavepoint | None = None
+        self.last_savepoint: LastSavepoint | None = None
         self._wake = threading.Event()  # ends the pause before a new attempt
         self._ended = threading.Event()
 
@@ -154,7 +157,7 @@ class Job:
         """Write a savepoint of the newest committed batch; the job goes on meanwhile."""
         if is_terminal(self._status):
             raise JobError(f"job {self.name!r} has ended: it is {self._status.name}")
-        return self._take_savepoint(folder, drained=False)
+        return self._take_savepoint(self._savepoint_folder(folder), drained=False)
 
     def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Savepoint:
         """End behind the batch that is running, and write a savepoint of exactly that.
@@ -162,18 +165,25 @@ class Job:
         Raises:
             SavepointError: it could not be written; the job has ended, its checkpoint stays.
         """
-        last = self._last_savepoint = _LastSavepoint(folder, drain)
-        try:
-            self.stop(drain=drain)
-        except BaseException:
-            self._last_savepoint = None
-            raise
+        last = self.begin_stop_with_savepoint(folder, drain=drain)
         self.wait()
         if last.error is not None:
             raise last.error
         if last.savepoint is None:
             raise self.error or JobError(f"job {self.name!r} ended before its savepoint was taken")
         return last.savepoint
+
+    def begin_stop_with_savepoint(
+        self, folder: str | None = None, *, drain: bool = False
+    ) -> LastSavepoint:
+        """As `stop_with_savepoint`, but without waiting; what is returned is filled at the end."""
+        last = LastSavepoint(self._savepoint_folder(folder), drain)
+        with self._lock:
+            if self._stopping is not None or is_terminal(self._status):
+                raise JobError(f"job {self.name!r} is ending already: it is {self._status.name}")
+            self.stop(drain=drain)  # the lock keeps the job from ending before the next line
+            self.last_savepoint = last
+        return last
 
     def fail(self, error: BaseException) -> None:
         """End now, for a reason outside of the query that no restart can mend."""
@@ -267,7 +277,8 @@ class Job:
                 self._become(JobStatus.RUNNING)
 
     def _finish(self) -> None:
-        last = self._last_savepoint
+        with self._lock:
+            last = self.last_savepoint
         if last is not None and not self._must_end:
             try:
                 last.savepoint = self._take_savepoint(last.folder, drained=last.drain)
@@ -296,8 +307,8 @@ class Job:
 
 
 @dataclass(slots=True)
-class _LastSavepoint:
-    """The savepoint that a job ends with."""
+class LastSavepoint:
+    """The savepoint that a job ends with: asked for, then taken or failed."""
 
     folder: str | None
     drain: bool

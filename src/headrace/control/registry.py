@@ -57,6 +57,8 @@ class JobRecord:
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     error: str | None = None
+    savepoint: str | None = None  # that the job ended with
+    savepoint_error: str | None = None
     web: dict[str, str] = field(default_factory=dict)
     log: str | None = None
     launch: str | None = None

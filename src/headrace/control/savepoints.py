@@ -39,6 +39,11 @@ class SavedState:
     type: dict[str, Any]
     entries: int
 
+    @property
+    def type_text(self) -> str:
+        """The recorded type for people; empty if there is none."""
+        return str(self.type.get("text", "")) if self.type else ""
+
 
 @dataclass(frozen=True, slots=True)
 class SavedOperator:

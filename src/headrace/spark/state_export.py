@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS = "operator string, state string, key_group int, key binary, namespace binary, value binary"
+ROWS = (
+    "operator string, state string, key_group int, key binary, namespace binary, value binary, "
+    "part long"
+)
 
 
 def stateful_operators(checkpoint: str) -> list[int]:

@@ -130,6 +130,7 @@ class FakeJob:
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
         self.failures: list[Failure] = []
+        self.last_savepoint = None
         self.restarts = 0
         self.asked: list[Any] = []
 

@@ -9,11 +9,13 @@ can be given to any number of subtasks.  Next: runtime/state/portable.py (values
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import StateError
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.state.large import LargeMap, LargeTable
+from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.timers import TimerQueue
 from headrace.runtime.windows.panes import Panes, index_key, stored_grid
 
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
 EVERYWHERE = -1
 _TIMERS, _PANES, _BROADCAST = "timers/", "panes", "broadcast/"
 _LOAD_AT_ONCE = 50_000
+_PART_ITEMS = 10_000
+# where the states of users are; behind windows there are more than those of the function itself
+_USER_FOLDERS = (
+    "user/", "broadcast/", "global-state/user/", "window-state/user/", "trigger/user/", "",
+)  # fmt: skip
 
 
 class SavedEntry(NamedTuple):
@@ -42,6 +49,8 @@ class SavedEntry(NamedTuple):
     key: Any
     namespace: Any
     value: Any
+    # A list or map that is stored in parts leaves in parts: at which item this one begins.
+    part: int | None = None
 
 
 # --- out -----------------------------------------------------------------------------------------
@@ -56,9 +65,9 @@ def export(store: SpooledStore, max_parallelism: Mapping[str, int]) -> Iterator[
     """
     for uid, state in _states(store, max_parallelism):
         width = max_parallelism[uid]
-        for key, namespace, value in _entries(store, uid, state):
+        for key, namespace, value, *part in _entries(store, uid, state):
             group = EVERYWHERE if state.startswith(_BROADCAST) else key_group_of(key, width)
-            yield SavedEntry(uid, state, group, key, namespace, value)
+            yield SavedEntry(uid, state, group, key, namespace, value, *part)
 
 
 def _states(store: SpooledStore, uids: Iterable[str]) -> list[tuple[str, str]]:
@@ -84,7 +93,7 @@ def _state_of(path: str) -> str | None:
     return _PANES if path.startswith(f"{_PANES}/") else path
 
 
-def _entries(store: PageStore, uid: str, state: str) -> Iterator[tuple[Any, Any, Any]]:
+def _entries(store: SpooledStore, uid: str, state: str) -> Iterator[tuple[Any, ...]]:
     name = f"{uid}/{state}"
     if state.startswith(_TIMERS):
         for timestamp, key, namespace in TimerQueue(store, name).scan():
@@ -92,11 +101,38 @@ def _entries(store: PageStore, uid: str, state: str) -> Iterator[tuple[Any, Any,
     elif state == _PANES:
         yield from _panes(store, name)
     elif _is_paired(state):
-        for (key, namespace), value in PagedTable(store, name).scan():
-            yield key, namespace, value
+        for (key, namespace), *value in _contents(store, name):
+            yield key, namespace, *value
     else:
-        for key, value in PagedTable(store, name).scan():
-            yield key, None, value
+        for key, *value in _contents(store, name):
+            yield key, None, *value
+
+
+def _contents(store: SpooledStore, name: str) -> Iterator[tuple[Any, ...]]:
+    """(key, value) of a table; (key, part of the value, where it begins) of what is in parts."""
+    table = LargeTable(store, name)
+    if not _has_parts(store, table.prefix):
+        yield from table.scan()
+        return
+    for key, value in table.scan():
+        if type(value) is not tuple:
+            yield key, value
+            continue
+        parts = table.parts(table.cell(key))
+        whole = parts.entries.scan() if isinstance(parts, LargeMap) else iter(parts)
+        begin = 0
+        while items := list(islice(whole, _PART_ITEMS)):
+            yield key, (dict(items) if isinstance(parts, LargeMap) else items), begin
+            begin += len(items)
+        parts.forget()
+
+
+def _has_parts(store: SpooledStore, prefix: bytes) -> bool:
+    """Whether a table is one of lists or maps, some of which are in parts.
+
+    In other tables a tuple is a value of the user's and not a marker.
+    """
+    return any(name.startswith((prefix + b"m", prefix + b"l")) for name in store)
 
 
 def _is_paired(state: str) -> bool:
@@ -133,7 +169,10 @@ def load(store: PageStore, entries: Iterable[SavedEntry]) -> int:
         target = targets.get(place)
         if target is None:
             target = targets[place] = _target(store, *place)
-        target.put(entry.key, entry.namespace, entry.value)
+        if entry.part is not None:
+            target.add(entry.key, entry.namespace, entry.value)
+        else:
+            target.put(entry.key, entry.namespace, entry.value)
         count += 1
         if count % _LOAD_AT_ONCE == 0:
             for each in targets.values():
@@ -143,9 +182,56 @@ def load(store: PageStore, entries: Iterable[SavedEntry]) -> int:
     return count
 
 
+def _refuse_part(key: Any, namespace: Any, value: Any) -> None:
+    raise StateError("the savepoint holds parts of something that is no list and no map")
+
+
 class _Target(NamedTuple):
     put: Callable[[Any, Any, Any], None]
     flush: Callable[[], None]
+    # add the next part of a list or map
+    add: Callable[[Any, Any, Any], None] = _refuse_part
+
+
+class _GrowingTable(LargeTable):
+    """A table that takes those lists and maps apart that came in parts.
+
+    Others may be values of a value state, which have to stay whole.
+    """
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._grown: set[int] = set()
+
+    def add(self, key: Any, part: Any) -> None:
+        """Add a part to what is there."""
+        cell = self.cell(key)
+        content = cell.value
+        if content is NO_ENTRY:
+            content = cell.value = part
+        elif type(content) is tuple:
+            parts = self.parts(cell)
+            if isinstance(part, dict):
+                for each, value in part.items():
+                    parts.entries.put(each, value)
+            else:
+                parts.extend(part)
+            return
+        elif isinstance(part, dict):
+            content.update(part)
+        else:
+            content.extend(part)
+        self._grown.add(id(content))
+        if cell.clean:
+            self.touch(cell)
+
+    def _is_large(self, content: Any) -> bool:
+        return id(content) in self._grown and super()._is_large(content)
+
+    def flush(self) -> None:
+        """Write what changed."""
+        super().flush()
+        self._grown.clear()
 
 
 def _target(store: PageStore, uid: str, state: str) -> _Target:
@@ -155,12 +241,18 @@ def _target(store: PageStore, uid: str, state: str) -> _Target:
         return _Target(lambda key, at, _: timers.register(at[0], key, at[1]), timers.flush)
     if state == _PANES:
         return _pane_target(store, name)
-    table = PagedTable(store, name)
+    table = _GrowingTable(store, name)
     if _is_paired(state):
         return _Target(
-            lambda key, namespace, value: table.put((key, namespace), value), table.flush
+            lambda key, namespace, value: table.put((key, namespace), value),
+            table.flush,
+            lambda key, namespace, part: table.add((key, namespace), part),
         )
-    return _Target(lambda key, _, value: table.put(key, value), table.flush)
+    return _Target(
+        lambda key, _, value: table.put(key, value),
+        table.flush,
+        lambda key, _, part: table.add(key, part),
+    )
 
 
 def _pane_target(store: PageStore, name: str) -> _Target:
@@ -188,9 +280,9 @@ def check_state_name(uid: str, names: Iterable[str], wanted: str) -> str:
         StateError: there is no such state; says which there are.
     """
     known = sorted(names)
-    for path in (f"user/{wanted}", f"broadcast/{wanted}", wanted):
-        if path in known:
-            return path
+    for folder in _USER_FOLDERS:
+        if f"{folder}{wanted}" in known:
+            return f"{folder}{wanted}"
     raise StateError(
         f"operator {uid!r} has no state {wanted!r}",
         fix=f"its states are {', '.join(known) or 'none'}",

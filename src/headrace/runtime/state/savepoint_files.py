@@ -32,6 +32,7 @@ ROWS = pa.schema(
         ("key", pa.binary()),
         ("namespace", pa.binary()),
         ("value", pa.binary()),
+        ("part", pa.int64()),
     ]
 )
 _ROWS_AT_ONCE = 20_000
@@ -41,12 +42,13 @@ def to_batches(entries: Iterable[SavedEntry]) -> Iterator[pa.RecordBatch]:
     """Entries as batches of ROWS."""
     rest = iter(entries)
     while part := list(islice(rest, _ROWS_AT_ONCE)):
-        operators, states, groups, keys, namespaces, values = zip(*part, strict=True)
+        operators, states, groups, keys, namespaces, values, begins = zip(*part, strict=True)
         columns = [
             pa.array(operators, pa.string()),
             pa.array(states, pa.string()),
             pa.array(groups, pa.int32()),
             *(pa.array(map(encode, cells), pa.binary()) for cells in (keys, namespaces, values)),
+            pa.array(begins, pa.int64()),
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=ROWS)
 
@@ -54,8 +56,10 @@ def to_batches(entries: Iterable[SavedEntry]) -> Iterator[pa.RecordBatch]:
 def to_entries(batch: pa.RecordBatch) -> Iterator[SavedEntry]:
     """The entries of a batch of ROWS."""
     columns = [batch.column(name).to_pylist() for name in ROWS.names]
-    for operator, state, group, key, namespace, value in zip(*columns, strict=True):
-        yield SavedEntry(operator, state, group, decode(key), decode(namespace), decode(value))
+    for operator, state, group, key, namespace, value, part in zip(*columns, strict=True):
+        yield SavedEntry(
+            operator, state, group, decode(key), decode(namespace), decode(value), part
+        )
 
 
 @dataclass(frozen=True, slots=True)
