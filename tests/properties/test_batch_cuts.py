@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.functions import KeyedProcessFunction, ProcessWindowFunction
+from headrace.datastream.functions import (
+    AggregateFunction,
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+)
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.datastream.window import (
     CountTumblingWindowAssigner,
@@ -98,6 +102,29 @@ class Contents(ProcessWindowFunction):
         yield key, window.start, window.end, tuple(sorted(elements))
 
 
+class Numbers(AggregateFunction):
+    """All numbers, in lists that are changed in place."""
+
+    def create_accumulator(self) -> Any:
+        return []
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        accumulator.append(value[1])
+        return accumulator
+
+    def get_result(self, accumulator: Any) -> Any:
+        return tuple(sorted(accumulator))
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        acc_a.extend(acc_b)
+        return acc_a
+
+
+class Told(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, *elements
+
+
 SEEN = MapStateDescriptor("seen", Types.INT(), Types.INT())
 LAST = ValueStateDescriptor("last", Types.LONG())
 
@@ -162,6 +189,26 @@ PROGRAMS: dict[str, tuple[Any, bool]] = {
     ),
     "tumbling": (_windowed(TumblingEventTimeWindows.of(10)), True),
     "sliding": (_windowed(SlidingEventTimeWindows.of(15, 5)), True),
+    "sliding aggregate": (
+        lambda: (
+            _stream(timed=True)
+            .key_by(_key)
+            .window(SlidingEventTimeWindows.of(15, 4))
+            .aggregate(Numbers(), Told())
+        ),
+        True,
+    ),
+    # the third field is that of the record that came first
+    "sliding sum": (
+        lambda: _stream(timed=True).key_by(_key).window(SlidingEventTimeWindows.of(15, 5)).sum(1),
+        True,
+    ),
+    "sliding max_by": (
+        lambda: (
+            _stream(timed=True).key_by(_key).window(SlidingEventTimeWindows.of(15, 5)).max_by(1)
+        ),
+        True,
+    ),
     "session": (_windowed(EventTimeSessionWindows.with_gap(4)), True),
     "session reduce": (
         lambda: (

@@ -23,8 +23,10 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
+from headrace.runtime.operators.keyed import rolling_reduce
 from headrace.runtime.records import Records
 from headrace.runtime.windows import panes
+from headrace.runtime.windows.rolling import RollingAggregate
 from headrace.testing import KeyedHarness
 
 LATE = OutputTag("late", Types.PICKLED_BYTE_ARRAY())
@@ -241,6 +243,21 @@ def test_panes_give_what_windows_one_by_one_give(
     if "function" not in functions:  # Counting keeps a state of the key
         assert shared.harness.num_keyed_state_entries() == 0
     assert not [key for key in shared.harness.snapshot() if b"/panes/" in key]
+
+
+@pytest.mark.parametrize("kind", ["sum", "min", "max", "min_by", "max_by"])
+@settings(max_examples=50, deadline=None)
+@given(assigner=_assigners, lateness=st.sampled_from([0, 4]), steps=_steps)
+def test_rolling_aggregates_know_which_record_came_first(
+    kind: str, assigner: Any, lateness: int, steps: list[Any]
+) -> None:
+    steps = [step for step in steps if step[0] != "batch"]  # the harness has one time for all
+    shared = Run(assigner, allowed_lateness_ms=lateness, aggregate=RollingAggregate(kind, 1))
+    single = Run(assigner, allowed_lateness_ms=lateness, reduce=rolling_reduce(kind, 1),
+                 trigger=GeneralWay())  # fmt: skip
+    shared.play(steps)
+    single.play(steps)
+    assert shared.outcome() == single.outcome()
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if "process" not in name])

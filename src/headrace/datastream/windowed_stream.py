@@ -131,8 +131,12 @@ class _Windows(RollingAggregates):
 
     def _rolling(self, kind: str, field: int | str) -> DataStream:
         from headrace.runtime.operators.keyed import rolling_reduce
+        from headrace.runtime.windows.rolling import RollingAggregate
 
-        described = self._windows.reducing(rolling_reduce(kind, field), None)
+        if self._windows.overlapping:
+            described = self._windows.aggregating(RollingAggregate(kind, field), None)
+        else:
+            described = self._windows.reducing(rolling_reduce(kind, field), None)
         return self._add(described, kind, self.get_input_type(), None)
 
     def _add(

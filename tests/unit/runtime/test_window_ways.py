@@ -25,6 +25,7 @@ from headrace.runtime.operators.window import WindowOperator
 from headrace.runtime.records import MAX_TIMESTAMP, Records
 from headrace.runtime.windows.aligned import AlignedWindows
 from headrace.runtime.windows.description import WindowDescription
+from headrace.runtime.windows.rolling import RollingAggregate
 from headrace.runtime.windows.sessions import SessionWindows
 from headrace.testing import KeyedHarness
 
@@ -92,6 +93,7 @@ def operator_of(harness: KeyedHarness) -> Any:
         (SLIDING, {"reduce": _add}, AlignedWindows),
         (SLIDING, {"aggregate": Sum()}, AlignedWindows),
         (SLIDING, {"aggregate": Sum(), "function": Contents()}, AlignedWindows),
+        (SLIDING, {"aggregate": RollingAggregate("sum", 0)}, AlignedWindows),
         (SLIDING, {"aggregate": WithoutMerge()}, None),
         (SLIDING, {"aggregate": WithEmptyMerge()}, None),
         (SLIDING, {"function": Contents()}, None),

@@ -28,6 +28,7 @@ from headrace.runtime.windows.aligned import AlignedWindows, can_merge, is_align
 from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
 from headrace.runtime.windows.merging_set import MergingSet
 from headrace.runtime.windows.panes import index_key
+from headrace.runtime.windows.rolling import RollingAggregate
 from headrace.runtime.windows.sessions import SessionWindows, are_plain_sessions, timers_name
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ class WindowOperator(TimedOperator):
                     fix="change these back, or give the step another uid to begin with empty "
                     "windows",
                 )
+
+    def begin_batch(self) -> None:
+        super().begin_batch()
+        if isinstance(self.aggregate, RollingAggregate):
+            self.aggregate.begin_batch(self.runtime.clock(), self.runtime.batch_id)
 
     def flush(self) -> None:
         if self.direct is not None:

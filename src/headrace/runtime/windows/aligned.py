@@ -27,6 +27,7 @@ from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.windows.pane_merge import PaneMerge
 from headrace.runtime.windows.panes import Panes
+from headrace.runtime.windows.rolling import RollingAggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,8 @@ def is_aligned(described: WindowDescription) -> bool:
 
 def can_merge(aggregate: Any) -> bool:
     """Whether an AggregateFunction's merge does something; many are never written."""
+    if isinstance(aggregate, RollingAggregate):
+        return True
     try:
         merged = aggregate.merge(aggregate.create_accumulator(), aggregate.create_accumulator())
     except Exception:
@@ -80,7 +83,10 @@ class AlignedWindows:
         self.merging: PaneMerge | None = None
         if self.size > self.slide:
             merge = operator.aggregate.merge if operator.reduce is None else operator.reduce
-            self.merging = PaneMerge(self.panes, merge, reuses=operator.reduce is None)
+            reuses = operator.reduce is None and not isinstance(
+                operator.aggregate, RollingAggregate
+            )
+            self.merging = PaneMerge(self.panes, merge, reuses=reuses)
         self._fold = self._fold_function()
         clear = getattr(described.function, "clear", None)
         self._clear = None if getattr(clear, "__func__", None) in _NO_CLEARING else clear
