@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
-import pyspark
 import pytest
+
+from standalone import PATIENCE_S, Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.cluster
 
-PATIENCE_S = 180.0
-SPARK_HOME = Path(pyspark.__file__).parent
 PROGRAM = '''
 """Runs on the cluster whose master is the first argument; writes below the second."""
 
@@ -101,99 +96,21 @@ def price_of(number: int) -> int:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A master and two workers of one core each; gone when the module is done."""
-    folder = tmp_path_factory.mktemp("cluster")
-    port, ui = free_port(), free_port()
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        address = ["--host", "127.0.0.1"]
-        master = [*address, "--port", str(port), "--webui-port", str(ui)]
-        processes.append(start(folder, "master", "org.apache.spark.deploy.master.Master", master))
-        wait_until(lambda: status(ui) is not None, processes, folder)
-        for name in ("worker1", "worker2"):
-            options = [*address, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
-            options += ["--work-dir", str(folder / name), f"spark://127.0.0.1:{port}"]
-            processes.append(start(folder, name, "org.apache.spark.deploy.worker.Worker", options))
-        wait_until(lambda: alive_workers(ui) == 2, processes, folder)
-        yield {"master": f"spark://127.0.0.1:{port}", "ui": ui, "folder": folder}
-    finally:
-        for process in reversed(processes):
-            end(process)
-
-
-def start(folder: Path, name: str, main: str, options: list[str]) -> subprocess.Popen[bytes]:
-    """A Java process of Spark, in a session of its own, so that all of it can be ended."""
-    env = {
-        **os.environ,
-        "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_LOCAL_DIRS": str(folder / "local"),
-        "SPARK_DAEMON_MEMORY": "256m",
-        "PYSPARK_PYTHON": sys.executable,
-    }
-    with (folder / f"{name}.log").open("wb") as log:
-        return subprocess.Popen(
-            [str(SPARK_HOME / "bin" / "spark-class"), main, *options],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=env,
-            start_new_session=True,
-        )
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it started (executors are children of workers)."""
-    for sign, patience_s in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
-        try:
-            os.killpg(process.pid, sign)
-            process.wait(patience_s)
-        except ProcessLookupError:
-            break
-        except subprocess.TimeoutExpired:
-            continue
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def status(ui: int) -> dict[str, Any] | None:
-    """What the master's page says as JSON; None while it does not answer."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{ui}/json/", timeout=5) as answer:
-            content: dict[str, Any] = json.load(answer)
-            return content
-    except (OSError, ValueError):
-        return None
-
-
-def alive_workers(ui: int) -> int:
-    known = status(ui) or {"workers": []}
-    return sum(worker["state"] == "ALIVE" for worker in known["workers"])
-
-
-def wait_until(condition: Any, processes: list[subprocess.Popen[bytes]], folder: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        logs = {log.name: log.read_text()[-2000:] for log in folder.glob("*.log")}
-        assert time.monotonic() < deadline, f"the cluster did not start: {logs}"
-        assert all(process.poll() is None for process in processes), f"a process died: {logs}"
-        time.sleep(0.1)
+    with Cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
 
 
 def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
-    cluster: dict[str, Any], tmp_path: Path
+    cluster: Cluster, tmp_path: Path
 ) -> None:
     (tmp_path / "shops.py").write_text(PROGRAM)
     (tmp_path / "pricing.py").write_text("def price_of(number):\n    return number * 3 + 1\n")
     scratch = tmp_path / "tmp"
     scratch.mkdir()
     script = subprocess.run(
-        [sys.executable, "shops.py", cluster["master"], str(tmp_path / "out")],
+        [sys.executable, "shops.py", cluster.url, str(tmp_path / "out")],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(scratch), "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
@@ -227,6 +144,6 @@ def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
     }
 
     assert len({row["pid"] for row in rows}) == 2  # both executors fired windows
-    known = status(cluster["ui"])
+    known = cluster.status()
     assert known is not None
     assert [app["name"] for app in known["completedapps"]] == ["headrace"]

@@ -1,0 +1,242 @@
+"""The job as the experiment sees it: a driver process, its source, its output, its disk.
+
+In: a folder, a seed, a master URL.  Out: a driver that is started, killed, stopped with a
+savepoint and started again; what it has answered so far.  Next: chaos/program.py runs in the driver
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chaos.failing_sink import Orders
+from standalone import kill, kill_session, processes_of
+
+if TYPE_CHECKING:
+    from chaos.machine import Generator
+
+TESTS = Path(__file__).resolve().parents[1]
+DISK_MB = 192
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+    "spark.cores.max": "2",
+    "execution.checkpointing.num-retained": "10",
+    "source.max-files-per-batch": "200",
+    "spark.ui.showConsoleProgress": "false",
+    "restart-strategy.type": "exponential-delay",
+    "restart-strategy.exponential-delay.initial-backoff": "200 ms",
+    "restart-strategy.exponential-delay.max-backoff": "2 s",
+    "restart-strategy.exponential-delay.reset-backoff-threshold": "10 s",
+}
+
+
+class Source:
+    """Publishes source files in the background, each by an atomic rename."""
+
+    def __init__(self, folder: Path, generator: Generator, interval_s: float) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.published = 0
+        self._generator = generator
+        self._interval_s = interval_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="chaos-source", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """The last file has been published when this returns."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(self._interval_s):
+            events = self._generator.next_file()
+            draft = self.folder / f".{self.published:06d}"
+            draft.write_text("".join(f"{event.line()}\n" for event in events))
+            draft.rename(self.folder / f"{self.published:06d}.txt")
+            self.published += 1
+
+
+class Output:
+    """Follows the files that readers of the job's sink see."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rows = 0
+        self.newest = -1  # the newest source file of which something was answered
+        self._read: set[str] = set()
+
+    def look(self) -> None:
+        for path in self.folder.glob("part-*"):
+            if path.name not in self._read:
+                self._read.add(path.name)
+                files = [json.loads(line)["file"] for line in path.open()]
+                self.rows += len(files)
+                self.newest = max(self.newest, *files)
+
+
+class Disk:
+    """A small disk for checkpoints: a tmpfs if we may mount one, else a folder like any other."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.why_not = self._mount()
+        self._ballast = folder / "ballast"
+
+    def _mount(self) -> str:
+        """Why the disk has no size of its own; empty if it has."""
+        options = ["-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(self.folder)]
+        try:
+            done = subprocess.run(["mount", *options], capture_output=True, text=True, check=False)
+        except OSError as error:
+            return f"no small disk: {error}"
+        return "" if done.returncode == 0 else f"no small disk: {done.stderr.strip()}"
+
+    def fill(self) -> None:
+        """Leave no byte free."""
+        with contextlib.suppress(OSError), self._ballast.open("wb", buffering=0) as ballast:
+            while True:
+                ballast.write(bytes(1 << 16))
+
+    def free(self) -> None:
+        self._ballast.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if not self.why_not:
+            subprocess.run(["umount", "--lazy", str(self.folder)], check=False)
+
+
+class Driver:
+    """The driver of the job, over many processes and several checkpoints."""
+
+    def __init__(self, folder: Path, master: str, parallelism: int) -> None:
+        self.folder = folder
+        self.parallelism = parallelism
+        self.restores = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.disk = Disk(folder / "disk")
+        self.log = folder / "driver.log"
+        self.control, self.savepoints = folder / "control", folder / "savepoints"
+        (folder / "orders").mkdir()
+        self.control.mkdir()
+        self.orders = Orders(folder / "orders")
+        self._master = master
+        self._savepoint: str | None = None
+
+    # --- life --------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start it, or start it again: the checkpoint is all that it knows."""
+        for leftover in self.control.glob("*.json"):
+            leftover.unlink()
+        file = self.folder / "settings.json"
+        file.write_text(json.dumps(self._settings()))
+        path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, str(TESTS / "chaos" / "program.py"), str(file)],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": path,
+                    "PYSPARK_PYTHON": sys.executable,
+                    "SPARK_LOCAL_IP": "127.0.0.1",
+                    "SPARK_LOCAL_DIRS": str(self.folder / "local"),
+                    "HEADRACE_HOME": str(self.folder / "home"),
+                },
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.disk.folder / f"job-{self.restores}"
+
+    def kill(self, *, with_spark: bool) -> None:
+        """SIGKILL for it: of Python alone (Spark's JVM notices it a moment later) or of both."""
+        assert self.process is not None
+        if with_spark:
+            kill_session(self.process)
+        else:
+            kill(self.process.pid)
+            self.process.wait(20)
+
+    def processes(self) -> list[Any]:
+        return [] if self.process is None else processes_of(self.process.pid)
+
+    def close(self) -> None:
+        if self.process is not None:
+            kill_session(self.process)
+        self.disk.close()
+
+    # --- savepoints --------------------------------------------------------------------------
+
+    def stop(self, *, drain: bool, patience_s: float) -> bool:
+        """Stop with a savepoint; False if the job ended without one."""
+        draft = self.control / ".stop"
+        draft.write_text(json.dumps({"drain": drain, "folder": str(self.savepoints)}))
+        draft.rename(self.control / "stop.json")
+        assert self.process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience_s)
+        kill_session(self.process)
+        done = self.control / "stopped.json"
+        if not done.exists():
+            return False
+        self._savepoint = json.loads(done.read_text())["savepoint"]
+        return True
+
+    def rescale(self, parallelism: int) -> None:
+        """From the last savepoint into a new checkpoint, at the next start."""
+        self.restores += 1
+        self.parallelism = parallelism
+
+    def _settings(self) -> dict[str, Any]:
+        options = {
+            **SETTINGS,
+            "spark.master": self._master,
+            "execution.checkpointing.dir": str(self.checkpoint),
+        }
+        if self._savepoint is not None:
+            options["execution.state-recovery.path"] = self._savepoint
+        return {
+            "options": options,
+            "parallelism": self.parallelism,
+            "source": str(self.folder / "in"),
+            "answers": str(self.folder / "answers"),
+            "windows": str(self.folder / "windows"),
+            "orders": str(self.orders.folder),
+            "control": str(self.control),
+        }
+
+
+def log_tail(file: Path, lines: int = 40) -> str:
+    """The end of a log, for people."""
+    if not file.exists():
+        return ""
+    return "\n".join(file.read_text(errors="replace").splitlines()[-lines:])
+
+
+def now() -> float:
+    """Seconds on a clock that is never set back."""
+    return time.monotonic()

@@ -1,0 +1,164 @@
+"""What can happen to a job, and in which order it does: the faults and their schedule.
+
+In: a seed.  Out: faults, each with all that chance has to say about it; the same seed, the same
+faults.  FAULTS is the table of what can be done.  Next: chaos/runner.py carries the schedule out
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from chaos.failing_sink import POINTS
+from standalone import Process, kill, kill_session, processes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chaos.job import Driver
+    from standalone import Cluster
+
+EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
+STOP_PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that will happen.
+
+    Attributes:
+        kind: a key of FAULTS.
+        pause_s: quiet time before it.
+        overlaps: whether it does not wait until the job has recovered from the one before.
+        dice: a number in [0, 1) for every choice within the fault.
+    """
+
+    kind: str
+    pause_s: float
+    overlaps: bool
+    dice: tuple[float, float, float]
+
+
+def schedule(seed: int, kinds: tuple[str, ...]) -> Iterator[Fault]:
+    """Faults without end; every kind comes once before any comes again."""
+    chance = random.Random(f"{seed}/faults")
+    while True:
+        for kind in chance.sample(kinds, len(kinds)):
+            yield Fault(
+                kind,
+                round(chance.uniform(0.5, 6.0), 2),
+                chance.random() < 0.2,
+                (chance.random(), chance.random(), chance.random()),
+            )
+
+
+class Monkey:
+    """Does it."""
+
+    def __init__(self, driver: Driver, cluster: Cluster | None) -> None:
+        self.driver = driver
+        self.cluster = cluster
+        self._strikes = 0
+
+    def kinds(self) -> tuple[str, ...]:
+        """The faults that are possible here."""
+        return tuple(kind for kind in FAULTS if not self.why_not(kind))
+
+    def why_not(self, kind: str) -> str:
+        """Why a fault is not possible; empty if it is."""
+        if kind in ("executor", "worker") and self.cluster is None:
+            return "needs a cluster"
+        return self.driver.disk.why_not if kind == "full disk" else ""
+
+    def strike(self, fault: Fault) -> str:
+        """Let a fault happen; what exactly was done."""
+        self._strikes += 1
+        return FAULTS[fault.kind](self, fault.dice)
+
+    # --- faults ------------------------------------------------------------------------------
+
+    def kill_executor(self, dice: tuple[float, ...]) -> str:
+        return self._kill_one([p for p in self._processes() if EXECUTOR in p.command], dice[0])
+
+    def kill_python_worker(self, dice: tuple[float, ...]) -> str:
+        """A worker, or (one time in five) the process that all workers of an executor come from."""
+        pythons = [p for p in self._processes() if PYTHON in p.command]
+        pids = {p.pid for p in pythons}
+        workers = [p for p in pythons if p.parent in pids]
+        daemons = [p for p in pythons if p.parent not in pids]
+        return self._kill_one(daemons if dice[1] < 0.2 or not workers else workers, dice[0])
+
+    def kill_worker(self, dice: tuple[float, ...]) -> str:
+        """A worker alone, or with all of its processes as if its machine had died."""
+        assert self.cluster is not None
+        name = _choose(sorted(self.cluster.workers), dice[0])
+        process = self.cluster.workers[name]
+        if whole := dice[1] < 0.5:
+            kill_session(process)
+        else:
+            kill(process.pid)
+            process.wait(20)
+        away_s = 1 + 4 * dice[2]
+        time.sleep(away_s)
+        kill_session(process)  # executors end with their worker, but not always at once
+        self.cluster.start_worker(name)
+        return f"{name}{' and its processes' if whole else ''}, away for {away_s:.1f} s"
+
+    def kill_driver(self, dice: tuple[float, ...]) -> str:
+        with_spark = dice[0] < 0.5
+        self.driver.kill(with_spark=with_spark)
+        self.driver.start()
+        return "Python and JVM" if with_spark else "Python, the JVM left to itself"
+
+    def stop_and_rescale(self, dice: tuple[float, ...]) -> str:
+        driver = self.driver
+        before = driver.parallelism
+        if not driver.stop(drain=False, patience_s=STOP_PATIENCE_S):
+            driver.start()
+            return "no savepoint was taken; started again from the checkpoint"
+        driver.rescale(_choose([p for p in (1, 2, 3, 4) if p != before], dice[0]))
+        driver.start()
+        return f"parallelism {before} to {driver.parallelism}"
+
+    def break_sink(self, dice: tuple[float, ...]) -> str:
+        point, after = _choose(POINTS, dice[0]), int(dice[1] * 6)
+        self.driver.orders.give(f"{self._strikes:04d}", point, after)
+        return point + (f", after {after} changes" if point == "commit torn" else "")
+
+    def fill_disk(self, dice: tuple[float, ...]) -> str:
+        self.driver.disk.fill()
+        full_s = 2 + 5 * dice[0]
+        time.sleep(full_s)
+        self.driver.disk.free()
+        return f"for {full_s:.1f} s"
+
+    # --- processes ---------------------------------------------------------------------------
+
+    def _processes(self) -> list[Process]:
+        workers = self.cluster.workers.values() if self.cluster is not None else ()
+        found = [p for worker in workers for p in processes_of(worker.pid)]
+        return sorted(found + self.driver.processes(), key=lambda process: process.pid)
+
+    def _kill_one(self, processes: list[Process], dice: float) -> str:
+        if not processes:
+            return "none was running"
+        chosen = _choose(processes, dice)
+        kill(chosen.pid)
+        return f"process {chosen.pid}, one of {len(processes)}"
+
+
+def _choose(things: Any, dice: float) -> Any:
+    return things[int(dice * len(things))]
+
+
+FAULTS: dict[str, Callable[[Monkey, tuple[float, ...]], str]] = {
+    "executor": Monkey.kill_executor,
+    "python worker": Monkey.kill_python_worker,
+    "worker": Monkey.kill_worker,
+    "driver": Monkey.kill_driver,
+    "savepoint and rescale": Monkey.stop_and_rescale,
+    "failing sink": Monkey.break_sink,
+    "full disk": Monkey.fill_disk,
+}

@@ -1,0 +1,130 @@
+"""The job under attack, a script as a user would write it: source files, state machine, sinks.
+
+In: a JSON file of settings, the only argument.  Out: answers and window counts as JSON files.
+It runs until `stop.json` appears in the control folder, then it stops with a savepoint and leaves
+`stopped.json` there.  Next: chaos/runner.py, which starts it, kills it and starts it again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chaos.failing_sink import FailingSink, Orders
+from chaos.machine import MOST_WAITING, WINDOW_MS, Event, advance, answer
+from headrace.common import Configuration, Types, WatermarkStrategy
+from headrace.common.time import Time
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.file_source import FileSource, StreamFormat
+from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.functions import KeyedProcessFunction, ProcessWindowFunction
+from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from headrace.datastream.window import TumblingEventTimeWindows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headrace.common import JobClient
+    from headrace.datastream.functions import RuntimeContext
+
+MACHINE = Types.TUPLE([Types.LONG(), Types.STRING(), Types.LONG()])
+
+
+class CheckOrder(KeyedProcessFunction):
+    """Runs the machine of one entity; files of one batch may be read in any order."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        # how many events were answered, state, digest
+        self.machine = runtime_context.get_state(ValueStateDescriptor("machine", MACHINE))
+        # events that came before their turn, by number
+        self.waiting = runtime_context.get_map_state(
+            MapStateDescriptor("waiting", Types.LONG(), Types.STRING())
+        )
+
+    def process_element(self, value: Event, ctx: Any) -> Iterator[dict[str, Any]]:
+        done, state, digest = self.machine.value() or (0, "new", 0)
+        if value.number <= done or self.waiting.contains(value.number):
+            yield answer(value, state, digest, f"repeated: {value.number}")
+            return
+        self.waiting.put(value.number, value.line())
+        while (line := self.waiting.get(done + 1)) is not None:
+            self.waiting.remove(done + 1)
+            event = Event.parse(line)
+            done += 1
+            state, digest, alert = advance(state, digest, event.kind)
+            yield answer(event, state, digest, alert)
+        self.machine.update((done, state, digest))
+        if value.number > done + MOST_WAITING:
+            yield answer(value, state, digest, f"lost: {done + 1}")
+
+
+class Count(ProcessWindowFunction):
+    """Events of an entity in a window: loses and repeats show here, and so do lost timers."""
+
+    def process(self, key: str, context: Any, elements: Any) -> Iterator[dict[str, Any]]:
+        numbers = [event.number for event in elements]
+        start = context.window().start
+        yield {"entity": key, "start": start, "events": len(numbers), "sum": sum(numbers)}
+
+
+def environment(settings: dict[str, Any]) -> StreamExecutionEnvironment:
+    configuration = Configuration()
+    for key, value in settings["options"].items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    return env.set_parallelism(settings["parallelism"])
+
+
+def build(env: StreamExecutionEnvironment, settings: dict[str, Any]) -> None:
+    lines = StreamFormat.text_line_format()
+    source = FileSource.for_record_stream_format(lines, settings["source"])
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness("10 s").with_timestamp_assigner(
+        lambda event, _: event.at
+    )
+    keyed = (
+        env.from_source(source.monitor_continuously("100 ms").build(), None, "lines")
+        .uid("lines")
+        .map(Event.parse)
+        .assign_timestamps_and_watermarks(strategy)
+        .key_by(lambda event: event.entity, key_type=Types.STRING())
+    )
+    orders = Orders(Path(settings["orders"]))
+    checked = keyed.process(CheckOrder()).uid("check")
+    checked.sink_to(FailingSink(FileSink.json(settings["answers"]), orders)).uid("answers")
+    windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS)))
+    counts = windows.process(Count()).uid("count")
+    counts.sink_to(FailingSink(FileSink.json(settings["windows"]), orders)).uid("windows")
+
+
+def serve(client: JobClient, control: Path) -> None:
+    """Until the job is told to stop, or ends for a reason of its own."""
+    order = control / "stop.json"
+    while not client.wait(0.2):
+        if order.exists():
+            wish = json.loads(order.read_text())
+            order.unlink()
+            savepoint = client.stop_with_savepoint(wish["drain"], wish["folder"]).result()
+            draft = control / ".stopped"
+            draft.write_text(json.dumps({"savepoint": savepoint}))
+            draft.rename(control / "stopped.json")
+            return
+    client.get_job_execution_result().result()
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    settings = json.loads(Path(sys.argv[1]).read_text())
+    env = environment(settings)
+    build(env, settings)
+    began = time.monotonic()
+    client = env.execute_async("orders")
+    print(f"job runs after {time.monotonic() - began:.1f} s", flush=True)
+    serve(client, Path(settings["control"]))
+
+
+if __name__ == "__main__":
+    main()
