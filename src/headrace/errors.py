@@ -47,6 +47,7 @@ __all__ = [
     "PlanError",
     "ProgramError",
     "RecordError",
+    "SavepointError",
     "StateError",
     "TypeMismatchError",
     "UnserializableFunctionError",
