@@ -97,7 +97,7 @@ def assert_nothing_left(harness: KeyedHarness) -> None:
     assert harness.num_event_time_timers() == 0
     assert harness.num_processing_time_timers() == 0
     stored = harness.snapshot()
-    assert all(name.endswith((b"/buckets", b"\0d")) for name in stored)
+    assert all(name.endswith((b"/buckets", b"\0d", b"\0s")) for name in stored)
 
 
 # --- section 2: assigners ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from headrace.runtime.operators.process import (
     StreamContext,
 )
 from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.state.recorded import Recorded, StateRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +126,10 @@ class _Broadcasts:
             d.name: PagedTable(runtime.store, f"{runtime.uid}/broadcast/{d.name}")
             for d in descriptors
         }
+        self.records = StateRecords(runtime.store)
+        for descriptor in descriptors:
+            table = str(self.tables[descriptor.name].name)
+            self.records.declare(table, descriptor.name, Recorded.of(descriptor, "broadcast"))
 
     def get(self, descriptor: Any, kind: type[BroadcastMap]) -> BroadcastMap:
         """The map of a descriptor that was given to broadcast()."""
@@ -140,12 +145,15 @@ class _Broadcasts:
     def flush(self) -> None:
         """Write what changed."""
         for table in self.tables.values():
+            if table.opened:
+                self.records.write(str(table.name))
             table.flush()
 
     def forget(self) -> None:
         """Drop what was read from the store."""
         for table in self.tables.values():
             table.forget()
+        self.records.forget()
 
 
 class ReadingContext(StreamContext):

@@ -70,6 +70,7 @@ class PagedTable:
         memory: Memory = PROCESS_MEMORY,
         any_keys: bool = False,
     ) -> None:
+        self.name = name
         self.prefix = (name if isinstance(name, bytes) else name.encode()) + b"\0"
         self.limits = limits
         self._store = store
@@ -87,7 +88,7 @@ class PagedTable:
         self._reset()
 
     def _reset(self) -> None:
-        self._opened = False
+        self.opened = False  # whether anybody asked for an entry
         # survives restart: the directory and the numbers of the hot segments
         self.directory = Directory()
         self.hot = HotRegion(
@@ -133,7 +134,7 @@ class PagedTable:
     def find(self, key: Any) -> Cell:
         """The cell of a key that is not in memory yet; its value may be NO_ENTRY."""
         cells = self.cells
-        if not self._opened:
+        if not self.opened:
             self._open()
             if key in cells:
                 return cells[key]
@@ -175,6 +176,10 @@ class PagedTable:
         cell.clean = False
         self._changed.append(cell)
 
+    def some_changed(self, count: int) -> list[Any]:
+        """A few of the values that were set since the last flush."""
+        return [c.value for c in self._changed[:count] if c.value is not NO_ENTRY]
+
     def _missed(self) -> None:
         self._misses += 1
         if self._misses % self.memory.misses == 0:
@@ -191,7 +196,7 @@ class PagedTable:
 
         A change that comes before its entry is reached is seen; a new key may be missed.
         """
-        if not self._opened:
+        if not self.opened:
             self._open()
         shown = set(self.cells)
         for cell in list(self.cells.values()):
@@ -208,7 +213,7 @@ class PagedTable:
 
     def size(self) -> tuple[int, int] | None:
         """(entries, stored bytes) of a table that was flushed, if it is no more than one page."""
-        if not self._opened:
+        if not self.opened:
             self._open()
         if len(self.directory.depths) > 1 or self.hot.lanes:
             return None
@@ -225,7 +230,7 @@ class PagedTable:
         Goes round all pages and hot lanes of the table over time; `purge` returns NO_ENTRY for what
         should go.
         """
-        if not self._opened:
+        if not self.opened:
             self._open()
         places: list[int | Lane] = [*sorted(self.directory.depths), *self.hot.lanes]
         for _ in range(min(pages, len(places))):
@@ -250,7 +255,7 @@ class PagedTable:
 
     def flush(self) -> None:
         """Write what changed since the last flush."""
-        if not self._opened:
+        if not self.opened:
             return
         self.now += 1
         if self._changed:
@@ -423,7 +428,7 @@ class PagedTable:
 
     def drop(self) -> None:
         """Remove the whole table from the store."""
-        if not self._opened:
+        if not self.opened:
             self._open()
         for number in self.directory.depths:
             self._store.delete(self._page_key(number))
@@ -477,7 +482,7 @@ class PagedTable:
     # --- the store ---------------------------------------------------------------------------
 
     def _open(self) -> None:
-        self._opened = True
+        self.opened = True
         stored = self._read(self.prefix + b"d")
         if stored is None:
             return  # one page holds all until it splits; it may be stored without a directory
@@ -489,7 +494,7 @@ class PagedTable:
 
     def start_empty(self) -> None:
         """Begin a table of which the store has nothing, without asking it."""
-        self._opened = True
+        self.opened = True
         self._pages[0] = Page(0, 0, [b""], self.now)
 
     def _bucket(self, key: Any) -> Bucket:

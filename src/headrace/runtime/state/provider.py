@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace.errors import StateError
 from headrace.runtime.clock import wall_clock
 from headrace.runtime.state.cells import PROCESS_MEMORY
 from headrace.runtime.state.large import LargeTable
 from headrace.runtime.state.limits import LIMITS
 from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.state.recorded import Recorded, StateRecords
 from headrace.runtime.state.states import (
     PagedAggregatingState,
     PagedListState,
@@ -57,7 +57,8 @@ class StateProvider:
         self._store = store
         self._uid = uid
         self._tables: dict[str, PagedTable] = {}
-        self._kinds: dict[str, tuple[str, str]] = {}
+        self._states: dict[str, Any] = {}
+        self._records = StateRecords(store)
 
     def table(self, name: str, kind: type[PagedTable] = PagedTable) -> PagedTable:
         """The table behind a name of this operator."""
@@ -72,17 +73,12 @@ class StateProvider:
         """All tables touched so far."""
         return list(self._tables.values())
 
-    def _user_table(self, descriptor: Any, kind: str, of: type[PagedTable] = PagedTable) -> Any:
-        name = descriptor.name
-        declared = (kind, str(getattr(descriptor, "type_info", None)))
-        known = self._kinds.setdefault(name, declared)
-        if known != declared:
-            raise StateError(
-                f"state {name!r} is declared twice with different types: {' of '.join(known)} and "
-                f"{' of '.join(declared)}",
-                fix="give the two states different names",
-            )
-        return self.table(f"user/{name}", of)
+    def _user_table(
+        self, descriptor: Any, kind: str, of: type[PagedTable] = PagedTable
+    ) -> PagedTable:
+        table = self.table(f"user/{descriptor.name}", of)
+        self._records.declare(str(table.name), descriptor.name, Recorded.of(descriptor, kind))
+        return table
 
     def of(self, descriptor: Any) -> Any:
         """The state of any descriptor."""
@@ -91,58 +87,63 @@ class StateProvider:
     def value(self, descriptor: Any) -> PagedValueState:
         """The value state of a descriptor."""
         table = self._user_table(descriptor, "value")
-        if descriptor.ttl_config is not None:
-            return self._with_ttl(descriptor, TtlValueState, table)
-        return PagedValueState(self.scope, table)
+        return self._state(descriptor, PagedValueState, TtlValueState, table)
 
     def list(self, descriptor: Any) -> PagedListState:
         """The list state of a descriptor."""
         table = self._user_table(descriptor, "list", LargeTable)
-        if descriptor.ttl_config is not None:
-            return self._with_ttl(descriptor, TtlListState, table)
-        return PagedListState(self.scope, table)
+        return self._state(descriptor, PagedListState, TtlListState, table)
 
     def map(self, descriptor: Any) -> PagedMapState:
         """The map state of a descriptor."""
         table = self._user_table(descriptor, "map", LargeTable)
-        if descriptor.ttl_config is not None:
-            return self._with_ttl(descriptor, TtlMapState, table)
-        return PagedMapState(self.scope, table)
+        return self._state(descriptor, PagedMapState, TtlMapState, table)
 
     def reducing(self, descriptor: Any) -> PagedReducingState:
         """The reducing state of a descriptor."""
         function = descriptor.get_reduce_function()
         reduce = getattr(function, "reduce", None) or function
         table = self._user_table(descriptor, "reducing")
-        if descriptor.ttl_config is not None:
-            return self._with_ttl(descriptor, TtlReducingState, table, reduce)
-        return PagedReducingState(self.scope, table, reduce)
+        return self._state(descriptor, PagedReducingState, TtlReducingState, table, reduce)
 
     def aggregating(self, descriptor: Any) -> PagedAggregatingState:
         """The aggregating state of a descriptor."""
         table = self._user_table(descriptor, "aggregating")
         aggregate = descriptor.get_agg_function()
-        if descriptor.ttl_config is not None:
-            return self._with_ttl(descriptor, TtlAggregatingState, table, aggregate)
-        return PagedAggregatingState(self.scope, table, aggregate)
+        return self._state(descriptor, PagedAggregatingState, TtlAggregatingState, table, aggregate)
 
-    def _with_ttl(self, descriptor: Any, kind: type[S], table: PagedTable, *function: Any) -> S:
-        expiry = Expiry.of(descriptor.ttl_config, self._clock)
-        state = kind(self.scope, table, *function, expiry)  # type: ignore[call-arg]
-        if descriptor.ttl_config.get_cleanup_strategies().is_cleanup_in_background():
-            self._expiring[descriptor.name] = state
-        return state
+    def _state(
+        self, descriptor: Any, kind: type[S], expiring: type[S], table: PagedTable, *function: Any
+    ) -> S:
+        made: Any = kind
+        if descriptor.ttl_config is None:
+            state = made(self.scope, table, *function)
+        else:
+            expiry = Expiry.of(descriptor.ttl_config, self._clock)
+            made = expiring
+            state = made(self.scope, table, *function, expiry)
+            if descriptor.ttl_config.get_cleanup_strategies().is_cleanup_in_background():
+                self._expiring[descriptor.name] = state
+        state.expect(descriptor)
+        self._states[descriptor.name] = state
+        found: S = state
+        return found
 
     def forget(self) -> None:
         """Drop what was read from the store."""
         for table in self._tables.values():
             table.forget()
+        self._records.forget()
 
     def flush(self) -> None:
         """Write all that changed."""
+        for state in self._states.values():
+            state.look()
         for state in self._expiring.values():
             state.sweep()
         for table in self._tables.values():
+            if table.opened:
+                self._records.write(str(table.name))
             table.flush()
 
 

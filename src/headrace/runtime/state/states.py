@@ -16,6 +16,7 @@ from headrace.datastream.state import (
     ValueState,
 )
 from headrace.errors import StateError
+from headrace.runtime.state.fitting import LOOKED_AT, Fitting
 from headrace.runtime.state.pages import NO_ENTRY
 
 if TYPE_CHECKING:
@@ -55,6 +56,20 @@ class _State:
         self._scope = scope
         self._table = table
 
+    # The Python types that values may have; None if any. See fitting.py.
+    _kinds: set[type] | None = None
+    _fitting: Fitting
+
+    def expect(self, descriptor: Any) -> None:
+        """Refuse values that are not of the declared type from now on."""
+        self._fitting = Fitting(descriptor.name, "value", descriptor.type_info)
+        self._kinds = self._fitting.kinds
+
+    def look(self) -> None:
+        """Look at some values of this batch in depth."""
+        if self._kinds is not None:
+            self._fitting.look(self._table.some_changed(LOOKED_AT))
+
     def _cell(self) -> Cell:
         entry = self._scope.entry
         return self._table.cells.get(entry) or self._find(entry)
@@ -67,6 +82,10 @@ class _State:
                 "in open() only create it",
             )
         return self._table.find(entry)
+
+    def _check(self, value: Any) -> None:
+        if self._kinds is not None and type(value) not in self._kinds:
+            self._fitting.look([value])
 
     def _set(self, value: Any) -> None:
         cell = self._cell()
@@ -102,6 +121,9 @@ class PagedValueState(_State, ValueState[Any]):
         if value is None:
             self.clear()
             return
+        kinds = self._kinds
+        if kinds is not None and type(value) not in kinds:
+            self._fitting.look([value])
         entry = self._scope.entry
         cell = self._table.cells.get(entry) or self._find(entry)
         cell.value = value
@@ -139,9 +161,25 @@ class PagedListState(_LargeState, ListState[Any]):
         """Append one item."""
         self.add_all((value,))
 
+    def expect(self, descriptor: Any) -> None:
+        """Refuse items that are not of the declared type from now on."""
+        self._fitting = Fitting(descriptor.name, "item", descriptor.element_type)
+        self._kinds = self._fitting.kinds
+
+    def look(self) -> None:
+        """Items are looked at when they come."""
+
+    def _check_all(self, items: list[Any]) -> list[Any]:
+        if self._kinds is not None and not self._kinds.issuperset(map(type, items)):
+            self._fitting.look(items)
+        return items
+
     def add_all(self, values: Iterable[Any]) -> None:
         """Append items."""
-        added = list(values)
+        self.merge_raw(self._check_all(list(values)))
+
+    def merge_raw(self, added: list[Any]) -> None:
+        """Append what `raw` gave."""
         cell = self._cell()
         items = cell.value
         if type(items) is list:
@@ -156,11 +194,11 @@ class PagedListState(_LargeState, ListState[Any]):
         if cell.clean:
             self._table.touch(cell)
 
-    merge_raw = add_all
-
     def update(self, values: Iterable[Any]) -> None:
         """Replace the list; an empty one clears it."""
-        items = list(values)
+        self._replace(self._check_all(list(values)))
+
+    def _replace(self, items: list[Any]) -> None:
         if items:
             self._table.discard(self._cell())
             self._set(items)
@@ -188,8 +226,30 @@ class PagedMapState(_LargeState, MapState[Any, Any]):
             return NO_ENTRY
         return self._table.parts(cell).entries.get(key, NO_ENTRY)
 
+    _key_kinds: set[type] | None = None
+    _key_fitting: Fitting
+
+    def expect(self, descriptor: Any) -> None:
+        """Refuse keys and values that are not of the declared types from now on."""
+        self._fitting = Fitting(descriptor.name, "value", descriptor.value_type)
+        self._key_fitting = Fitting(descriptor.name, "map key", descriptor.key_type)
+        self._kinds, self._key_kinds = self._fitting.kinds, self._key_fitting.kinds
+
+    def look(self) -> None:
+        """Keys and values are looked at when they come."""
+
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
+        self._check_pair(key, value)
+        self._put(key, value)
+
+    def _check_pair(self, key: Any, value: Any) -> None:
+        if self._key_kinds is not None and type(key) not in self._key_kinds:
+            self._key_fitting.look([key])
+        if self._kinds is not None and type(value) not in self._kinds:
+            self._fitting.look([value])
+
+    def _put(self, key: Any, value: Any) -> None:
         cell = self._cell()
         content = cell.value
         if type(content) is dict:
@@ -275,7 +335,9 @@ class PagedReducingState(_State, ReducingState[Any]):
     def add(self, value: Any) -> None:
         """Reduce a value into the current one; the first is stored as it is."""
         old = self._cell().value
-        self._set(value if old is NO_ENTRY else self._reduce(old, value))
+        new = value if old is NO_ENTRY else self._reduce(old, value)
+        self._check(new)
+        self._set(new)
 
 
 class PagedAggregatingState(_State, AggregatingState[Any, Any]):
@@ -298,7 +360,9 @@ class PagedAggregatingState(_State, AggregatingState[Any, Any]):
         accumulator = self._cell().value
         if accumulator is NO_ENTRY:
             accumulator = self._aggregate.create_accumulator()
-        self._set(self._aggregate.add(value, accumulator))
+        accumulator = self._aggregate.add(value, accumulator)
+        self._check(accumulator)
+        self._set(accumulator)
 
     def merge_raw(self, other: Any) -> None:
         """Merge another accumulator into this one."""

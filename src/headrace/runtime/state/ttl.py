@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.state_ttl import StateTtlConfig
+from headrace.runtime.state.fitting import LOOKED_AT
 from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.states import (
     PagedAggregatingState,
@@ -24,6 +25,7 @@ from headrace.runtime.state.states import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.runtime.state.fitting import Fitting
     from headrace.runtime.state.large import LargeTable
     from headrace.runtime.state.pages import PagedTable
 
@@ -60,6 +62,8 @@ class _Expiring:
 
     _scope: Scope
     _table: PagedTable
+    _kinds: set[type] | None
+    _fitting: Fitting
     expiry: Expiry
 
     def _read(self) -> Any:
@@ -75,7 +79,14 @@ class _Expiring:
             self._write(content)
         return content
 
+    def look(self) -> None:
+        """Look at some values of this batch in depth."""
+        if self._kinds is not None:
+            self._fitting.look([value for _, value in self._table.some_changed(LOOKED_AT)])
+
     def _write(self, content: Any) -> None:
+        if self._kinds is not None and type(content) not in self._kinds:
+            self._fitting.look([content])
         self._table.put(self._scope.entry, (self.expiry.clock(), content))
 
     def sweep(self) -> None:
@@ -160,7 +171,7 @@ def _live(state: _Expiring) -> Any:
     return stored[1]
 
 
-class TtlListState(_Expiring, PagedListState):
+class TtlListState(PagedListState, _Expiring):
     """A list of (time, item), whose items expire one by one."""
 
     _table: LargeTable
@@ -200,11 +211,11 @@ class TtlListState(_Expiring, PagedListState):
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append items; their time starts now."""
-        super().add_all(self._stamped(values))
+        self.merge_raw(self._stamped(self._check_all(list(values))))
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the list."""
-        super().update(self._stamped(values))
+        self._replace(self._stamped(self._check_all(list(values))))
 
     def _purge(self, key: Any, entry: Any) -> Any:
         if type(entry) is list:
@@ -214,7 +225,7 @@ class TtlListState(_Expiring, PagedListState):
         return entry
 
 
-class TtlMapState(_Expiring, PagedMapState):
+class TtlMapState(PagedMapState, _Expiring):
     """A map to (time, value), whose entries expire one by one."""
 
     _table: LargeTable
@@ -242,7 +253,8 @@ class TtlMapState(_Expiring, PagedMapState):
 
     def put(self, key: Any, value: Any) -> None:
         """Set a map key; its time starts anew."""
-        super().put(key, (self.expiry.clock(), value))
+        self._check_pair(key, value)
+        self._put(key, (self.expiry.clock(), value))
 
     def items(self) -> Iterable[tuple[Any, Any]]:
         """The pairs that are not expired."""

@@ -1,0 +1,176 @@
+"""What a stored state says about itself: its kind and types, written once, checked when reopened.
+
+Stored as JSON beside the state's pages, so that state can be read without the program that wrote it
+and a program that declares another type is told so before it reads a value.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.type_json import Json, to_json, type_text
+from headrace.errors import StateError
+
+if TYPE_CHECKING:
+    from headrace.runtime.state.backend import PageStore
+
+_VERSION = 1
+# a value of the first type is one of the second, too
+_WIDER = {
+    "byte": {"short", "int", "long", "big_int"},
+    "short": {"int", "long", "big_int"},
+    "int": {"long", "big_int"},
+    "long": {"big_int"},
+    "float": {"double"},
+    "char": {"string"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The kind and types of one state.
+
+    Attributes:
+        kind: value, list, map, reducing, aggregating or broadcast.
+        type: of the value; of a list's items; of a map as a whole; of the accumulator.
+        ttl: whether each value is kept with the time it was last touched.
+        key_type: of the stream's keys, where it is declared.
+    """
+
+    kind: str
+    type: Json
+    ttl: bool = False
+    key_type: Json | None = None
+
+    @staticmethod
+    def of(descriptor: Any, kind: str) -> Recorded:
+        """What a descriptor declares."""
+        return Recorded(kind, to_json(descriptor.type_info), descriptor.ttl_config is not None)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether large values of this state are stored in parts."""
+        return self.kind in ("list", "map")
+
+    def to_bytes(self) -> bytes:
+        """The stored form."""
+        return json.dumps({"version": _VERSION, **asdict(self)}).encode()
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Recorded:
+        """Back from the stored form."""
+        fields = json.loads(content)
+        version = fields.pop("version")
+        if version != _VERSION:
+            raise StateError(
+                f"the description of a stored state has version {version}, which is not known",
+                fix="restore with the version of headrace that wrote it, or from a savepoint",
+            )
+        return Recorded(**fields)
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {type_text(self.type)}{' with TTL' if self.ttl else ''}"
+
+
+def record_key(table: str) -> bytes:
+    """The name that a state's description is stored under."""
+    return table.encode() + b"\0s"
+
+
+def recorded_in(store: PageStore, table: str) -> Recorded | None:
+    """What the state behind a table's name says about itself; None if it holds nothing yet."""
+    content = store.get(record_key(table))
+    return None if content is None else Recorded.from_bytes(content)
+
+
+class StateRecords:
+    """The descriptions of an operator's states: checked when declared, written with the state."""
+
+    def __init__(self, store: PageStore) -> None:
+        self._store = store
+        self._declared: dict[str, tuple[str, Recorded]] = {}  # by table
+        self._stored: set[str] = set()
+
+    def declare(self, table: str, name: str, declared: Recorded) -> None:
+        """A program uses a state.
+
+        Raises:
+            StateError: it does so in two ways, or other than the stored state was written.
+        """
+        if table not in self._declared:
+            self._declared[table] = (name, declared)
+            self._compare(table)
+            return
+        known = self._declared[table][1]
+        if known != declared:
+            raise StateError(
+                f"state {name!r} is declared twice with different types: {known} and {declared}",
+                fix="give the two states different names",
+            )
+
+    def forget(self) -> None:
+        """The store may hold other states than before."""
+        self._stored.clear()
+        for table in self._declared:
+            self._compare(table)
+
+    def _compare(self, table: str) -> None:
+        stored = recorded_in(self._store, table)
+        if stored is not None:
+            name, declared = self._declared[table]
+            check_unchanged(name, stored, declared)
+            self._stored.add(table)
+
+    def write(self, table: str) -> None:
+        """Something is stored in a table now."""
+        if table not in self._stored and table in self._declared:
+            self._store.put(record_key(table), self._declared[table][1].to_bytes())
+            self._stored.add(table)
+
+
+def check_unchanged(name: str, stored: Recorded, declared: Recorded) -> None:
+    """Refuse to go on with stored values that are not what the program declares.
+
+    Raises:
+        StateError: names both.
+    """
+    if stored.kind != declared.kind or not _is_compatible(stored.type, declared.type):
+        raise StateError(
+            f"state {name!r} is stored as {stored}, but the program declares {declared}",
+            fix="declare the stored type again, or give the new state another name",
+        )
+    if stored.ttl != declared.ttl:
+        raise StateError(
+            f"state {name!r} is stored {'with' if stored.ttl else 'without'} time-to-live, but the "
+            f"program declares it {'with' if declared.ttl else 'without'}",
+            fix=f"{'enable' if stored.ttl else 'do not enable'} time-to-live for it, or give the "
+            "new state another name",
+        )
+
+
+def _is_compatible(stored: Json, declared: Json) -> bool:
+    """Whether stored values of one type may be used as values of another."""
+    if stored == declared or declared == "pickled":
+        return True
+    if isinstance(stored, str) or isinstance(declared, str):
+        return declared in _WIDER.get(str(stored), ())
+    if "class" in stored or "class" in declared:
+        return _same_class(stored, declared)
+    if stored.keys() != declared.keys() or stored.get("names") != declared.get("names"):
+        return False
+    (name,) = stored.keys() - {"names"}
+    before, after = stored[name], declared[name]
+    if not isinstance(before, list):
+        return _is_compatible(before, after)
+    return len(before) == len(after) and all(map(_is_compatible, before, after))
+
+
+def _same_class(stored: dict[str, Any], declared: dict[str, Any]) -> bool:
+    """A class may gain and lose fields; those it keeps must keep their types."""
+    if stored.get("class") != declared.get("class"):
+        return False
+    before = dict(zip(stored["names"], stored["types"], strict=True))
+    after = dict(zip(declared["names"], declared["types"], strict=True))
+    return all(_is_compatible(before[name], after[name]) for name in before.keys() & after.keys())
