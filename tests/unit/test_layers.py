@@ -45,7 +45,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": BASE | {"vocabulary", "runtime", "graph"},
     "spark": BASE | {"vocabulary", "runtime", "graph", "datastream", "plan"},
     "control": BASE | {"vocabulary", "runtime", "graph", "datastream", "plan", "spark"},
-    "cli": BASE | {"vocabulary", "runtime", "graph", "datastream", "plan", "spark", "control"},
+    "cli": BASE
+    | {"vocabulary", "runtime", "graph", "datastream", "plan", "spark", "control", "state"},
+    "state": BASE | {"vocabulary", "runtime", "graph", "datastream", "plan", "spark", "control"},
     "testing": BASE | {"vocabulary", "runtime", "graph", "datastream", "plan", "spark", "control"},
 }
 

@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 from headrace import __version__
 from headrace.errors import ConnectorError, SavepointError
 from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.state.recorded import Recorded
+from headrace.runtime.state.savepoint_files import FOLDER, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FORMAT = 1
 METADATA = "metadata.json"
-STATE_FOLDER, SOURCES_FOLDER = "state", "sources"
+STATE_FOLDER, SOURCES_FOLDER = FOLDER, "sources"
 _CHUNK = 1 << 20
 
 
@@ -42,7 +44,7 @@ class SavedState:
     @property
     def type_text(self) -> str:
         """The recorded type for people; empty if there is none."""
-        return str(self.type.get("text", "")) if self.type else ""
+        return str(Recorded(**self.type)) if self.type else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,13 @@ def _broken(location: str, what: str) -> SavepointError:
     )
 
 
+def written_files(location: str) -> list[str]:
+    """The files of state and of sources below a location, without what Spark puts beside them."""
+    storage = Storage.open(location)
+    names = [*storage.walk(STATE_FOLDER), *storage.walk(SOURCES_FOLDER)]
+    return [name for name in names if not name.endswith(".crc") and "/_" not in name]
+
+
 def checksums(location: str, names: Iterable[str]) -> dict[str, tuple[int, str]]:
     """Size and checksum of some files below a location."""
     storage = Storage.open(location)
@@ -208,6 +217,14 @@ def _checksum(storage: Storage, name: str) -> tuple[int, str]:
             digest.update(chunk)
             size += len(chunk)
     return size, digest.hexdigest()
+
+
+def saved_states(location: str, files: Iterable[str]) -> dict[str, tuple[SavedState, ...]]:
+    """The states that some Parquet files hold, by operator."""
+    found: dict[str, list[SavedState]] = {}
+    for (uid, state), summary in sorted(summarize(location, files).items()):
+        found.setdefault(uid, []).append(SavedState(state, summary.recorded, summary.entries))
+    return {uid: tuple(states) for uid, states in found.items()}
 
 
 def verify(savepoint: Savepoint) -> None:

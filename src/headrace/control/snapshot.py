@@ -20,11 +20,12 @@ from headrace.control.savepoints import (
     STATE_FOLDER,
     SavedOperator,
     SavedSource,
-    SavedState,
     Savepoint,
     checksums,
     now_ms,
+    saved_states,
     write_metadata,
+    written_files,
 )
 from headrace.errors import ConnectorError, SavepointError
 from headrace.runtime.sinks.storage import Storage
@@ -101,10 +102,9 @@ def _write(
 ) -> Savepoint:
     offsets = read_offsets(checkpoint, batch_id)
     _copy_sources(checkpoint, location, sum(job.streams))
-    states = _export(spark, job, checkpoint, batch_id, location)
-    storage = Storage.open(location)
-    names = [*storage.walk(STATE_FOLDER), *storage.walk(SOURCES_FOLDER)]
-    kept = [name for name in names if not name.endswith(".crc") and "/_" not in name]
+    _export(spark, job, checkpoint, batch_id, location)
+    kept = written_files(location)
+    states = saved_states(location, (name for name in kept if name.startswith(STATE_FOLDER)))
     return Savepoint(
         location=location,
         job_id=job.job_id,
@@ -116,7 +116,7 @@ def _write(
         operators=tuple(
             SavedOperator(
                 step.uid, step.name, step.kind, step.parallelism, step.max_parallelism,
-                tuple(states.get(step.uid, ())),
+                states.get(step.uid, ()),
             )
             for step in job.program.steps
             if step.kind != "sink"
@@ -151,19 +151,9 @@ def _copy_sources(checkpoint: str, location: str, count: int) -> None:
                 raise
 
 
-def _export(
-    spark: Any, job: SnapshotJob, checkpoint: str, batch_id: int, location: str
-) -> dict[str, list[SavedState]]:
-    """Write the entries as Parquet; what was written, by operator."""
+def _export(spark: Any, job: SnapshotJob, checkpoint: str, batch_id: int, location: str) -> None:
+    """Write the entries as Parquet."""
     width = {step.uid: step.max_parallelism for step in job.program.steps if step.kind != "sink"}
     frame = entries_frame(spark, checkpoint, batch_id, width)
-    states: dict[str, list[SavedState]] = {}
-    if frame is None:
-        return states
-    frame.write.parquet(f"{location}/{STATE_FOLDER}")
-    written = spark.read.parquet(f"{location}/{STATE_FOLDER}")
-    for row in written.groupBy("operator", "state").count().collect():
-        states.setdefault(row["operator"], []).append(SavedState(row["state"], {}, row["count"]))
-    for found in states.values():
-        found.sort(key=lambda state: state.name)
-    return states
+    if frame is not None:
+        frame.write.parquet(f"{location}/{STATE_FOLDER}")

@@ -37,7 +37,12 @@ def stateful_operators(checkpoint: str) -> list[int]:
 
 
 def entries_frame(
-    spark: SparkSession, checkpoint: str, batch_id: int, max_parallelism: Mapping[str, int]
+    spark: SparkSession,
+    checkpoint: str,
+    batch_id: int,
+    max_parallelism: Mapping[str, int],
+    *,
+    state: str | None = None,
 ) -> DataFrame | None:
     """Every entry of every operator behind a batch; None if the job keeps nothing.
 
@@ -46,10 +51,11 @@ def entries_frame(
         checkpoint: of the job's query.
         batch_id: a committed batch.
         max_parallelism: of every operator that may have state, by uid.
+        state: only this one.
     """
     frames = [
         pages_frame(spark, checkpoint, operator, batch_id).mapInArrow(
-            _exporter(dict(max_parallelism)), ROWS
+            _exporter(dict(max_parallelism), state), ROWS
         )
         for operator in stateful_operators(checkpoint)
     ]
@@ -72,7 +78,7 @@ def pages_frame(spark: SparkSession, checkpoint: str, operator: int, batch_id: i
 
 
 def _exporter(
-    max_parallelism: dict[str, int],
+    max_parallelism: dict[str, int], state: str | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     path, classes = tuple(sys.path), tuple(main_classes())
 
@@ -86,6 +92,6 @@ def _exporter(
             )
         )
         with SpooledStore(pages) as store:
-            yield from to_batches(export(store, max_parallelism))
+            yield from to_batches(export(store, max_parallelism, state))
 
     return run

@@ -9,6 +9,7 @@ can be given to any number of subtasks.  Next: runtime/state/portable.py (values
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from headrace.errors import StateError
 from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.state.large import LargeMap, LargeTable
 from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.state.recorded import Recorded, record_key, recorded_in
 from headrace.runtime.timers import TimerQueue
 from headrace.runtime.windows.panes import Panes, index_key, stored_grid
 
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from headrace.runtime.state.backend import PageStore
     from headrace.runtime.state.spooled import SpooledStore
 
-# The key group of what every subtask has: broadcast state.
-EVERYWHERE = -1
+# The key groups of what every subtask has: broadcast state, and what states say of themselves.
+EVERYWHERE, RECORDED = -1, -2
 _TIMERS, _PANES, _BROADCAST = "timers/", "panes", "broadcast/"
 _LOAD_AT_ONCE = 50_000
 _PART_ITEMS = 10_000
@@ -56,15 +58,23 @@ class SavedEntry(NamedTuple):
 # --- out -----------------------------------------------------------------------------------------
 
 
-def export(store: SpooledStore, max_parallelism: Mapping[str, int]) -> Iterator[SavedEntry]:
+def export(
+    store: SpooledStore, max_parallelism: Mapping[str, int], only: str | None = None
+) -> Iterator[SavedEntry]:
     """Every entry of a subtask, operator by operator and state by state.
 
     Args:
         store: the subtask's pages.
         max_parallelism: of every operator that may have state, by uid.
+        only: the one state that is wanted; None for all.
     """
     for uid, state in _states(store, max_parallelism):
+        if only not in (None, state):
+            continue
         width = max_parallelism[uid]
+        recorded = recorded_in(store, f"{uid}/{state}")
+        if recorded is not None:
+            yield SavedEntry(uid, state, RECORDED, None, None, asdict(recorded))
         for key, namespace, value, *part in _entries(store, uid, state):
             group = EVERYWHERE if state.startswith(_BROADCAST) else key_group_of(key, width)
             yield SavedEntry(uid, state, group, key, namespace, value, *part)
@@ -79,13 +89,14 @@ def _states(store: SpooledStore, uids: Iterable[str]) -> list[tuple[str, str]]:
         uid = next((uid for uid in by_length if text.startswith(f"{uid}/")), None)
         if uid is None:
             continue
-        state = _state_of(text.removeprefix(f"{uid}/"))
+        state = state_of_page(text.removeprefix(f"{uid}/"))
         if state is not None:
             found[uid, state] = None
     return list(found)
 
 
-def _state_of(path: str) -> str | None:
+def state_of_page(path: str) -> str | None:
+    """The state that a page belongs to, by the page's path within its operator."""
     if path == "generator":
         return None  # a watermark generator starts anew, as in Flink
     if path.startswith(_TIMERS):
@@ -166,6 +177,10 @@ def load(store: PageStore, entries: Iterable[SavedEntry]) -> int:
     count = 0
     for entry in entries:
         place = (entry.operator, entry.state)
+        if entry.key_group == RECORDED:
+            name = f"{entry.operator}/{entry.state}"
+            store.put(record_key(name), Recorded(**entry.value).to_bytes())
+            continue
         target = targets.get(place)
         if target is None:
             target = targets[place] = _target(store, *place)

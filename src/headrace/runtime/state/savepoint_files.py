@@ -6,9 +6,9 @@ values are bytes in the portable form (portable.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.runtime.sinks.storage import Storage
-from headrace.runtime.state.entries import EVERYWHERE, SavedEntry, load
+from headrace.runtime.state.entries import RECORDED, SavedEntry, load
 from headrace.runtime.state.portable import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from headrace.runtime.state.backend import PageStore
 
@@ -35,6 +35,7 @@ ROWS = pa.schema(
         ("part", pa.int64()),
     ]
 )
+FOLDER = "state"
 _ROWS_AT_ONCE = 20_000
 
 
@@ -94,14 +95,14 @@ class SavepointLoader:
 
     def _entries(self, claims: dict[str, Claim], subtask: int) -> Iterator[SavedEntry]:
         storage = Storage.open(self.location)
-        seen_everywhere: set[tuple[str, str, bytes]] = set()
+        seen_everywhere: set[tuple[Any, ...]] = set()
         for name in self.files:
             with storage.open_input(name) as stream:
                 for batch in pq.ParquetFile(stream).iter_batches(_ROWS_AT_ONCE):
                     mine = batch.filter(_wanted(batch, claims, subtask))
                     for entry in to_entries(mine):
-                        if entry.key_group == EVERYWHERE:  # every old subtask wrote the same
-                            place = (entry.operator, entry.state, encode(entry.key))
+                        if entry.key_group < 0:  # every old subtask wrote the same
+                            place = (*entry[:3], encode(entry.key))
                             if place in seen_everywhere:
                                 continue
                             seen_everywhere.add(place)
@@ -110,7 +111,7 @@ class SavepointLoader:
 
 def _wanted(batch: pa.RecordBatch, claims: dict[str, Claim], subtask: int) -> pa.Array:
     groups = batch.column("key_group").to_numpy().astype(np.int64)
-    everywhere = groups == EVERYWHERE
+    everywhere = groups < 0
     wanted = np.zeros(batch.num_rows, dtype=bool)
     for uid, claim in claims.items():
         mine = groups * claim.parallelism // claim.max_parallelism == subtask
@@ -118,3 +119,96 @@ def _wanted(batch: pa.RecordBatch, claims: dict[str, Claim], subtask: int) -> pa
         here = (everywhere & (subtask < claim.parallelism)) | (~everywhere & mine)
         wanted |= pc.equal(batch.column("operator"), uid).to_numpy(zero_copy_only=False) & here
     return pa.array(wanted)
+
+
+@dataclass(slots=True)
+class StateSummary:
+    """What the files of a savepoint hold of one state."""
+
+    entries: int = 0
+    recorded: dict[str, Any] = field(default_factory=dict)
+
+
+def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], StateSummary]:
+    """How many entries there are of every (operator, state), and what was recorded of its type."""
+    storage = Storage.open(location)
+    found: dict[tuple[str, str], StateSummary] = {}
+    everywhere: set[tuple[str, str, bytes]] = set()
+    columns = ["operator", "state", "key_group", "part"]
+    for name in files:
+        with storage.open_input(name) as stream:
+            file = pq.ParquetFile(stream)
+            for batch in file.iter_batches(_ROWS_AT_ONCE * 10, columns=columns):
+                _count(batch, found)
+            # few: statistics of the row groups tell which of them to read
+            for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=_shared_groups(file)):
+                shared = batch.filter(pc.less(batch.column("key_group"), 0))
+                for row in shared.to_pylist():
+                    place = (row["operator"], row["state"])
+                    summary = found.setdefault(place, StateSummary())
+                    if row["key_group"] == RECORDED:
+                        summary.recorded = decode(row["value"])
+                    elif (*place, row["key"]) not in everywhere:
+                        everywhere.add((*place, row["key"]))
+                        summary.entries += 1
+    return found
+
+
+def _count(batch: pa.RecordBatch, found: dict[tuple[str, str], StateSummary]) -> None:
+    """Add the entries that belong to a key; a list or map in parts is one."""
+    first = pc.fill_null(pc.equal(batch.column("part"), 0), fill_value=True)
+    mine = batch.filter(pc.and_(first, pc.greater_equal(batch.column("key_group"), 0)))
+    if not mine.num_rows:
+        return
+    table = pa.Table.from_batches([mine])
+    counted = table.group_by(["operator", "state"]).aggregate([("key_group", "count")])
+    for row in counted.to_pylist():
+        place = (row["operator"], row["state"])
+        found.setdefault(place, StateSummary()).entries += row["key_group_count"]
+
+
+def _shared_groups(file: pq.ParquetFile) -> list[int]:
+    number = file.schema_arrow.get_field_index("key_group")
+    metadata = file.metadata
+    found = []
+    for group in range(metadata.num_row_groups):
+        statistics = metadata.row_group(group).column(number).statistics
+        if statistics is None or not statistics.has_min_max or statistics.min < 0:
+            found.append(group)
+    return found
+
+
+# --- without a job -------------------------------------------------------------------------------
+
+
+def write_rows(location: str, name: str, entries: Iterable[SavedEntry]) -> None:
+    """Write entries as one more Parquet file of a savepoint."""
+    with (
+        Storage.open(location).open_output(f"{FOLDER}/{name}.parquet") as stream,
+        pq.ParquetWriter(stream, ROWS, compression="zstd") as writer,
+    ):
+        for batch in to_batches(entries):
+            writer.write_batch(batch)
+
+
+def copy_rows(
+    source: str, files: Iterable[str], target: str, keep: Callable[[str, str], bool]
+) -> None:
+    """Copy the rows of the operators and states that are to be kept."""
+    origin, copy = Storage.open(source), Storage.open(target)
+    for number, name in enumerate(files):
+        path = f"{FOLDER}/part-kept-{number}.parquet"
+        with (
+            origin.open_input(name) as stream,
+            copy.open_output(path) as output,
+            pq.ParquetWriter(output, ROWS, compression="zstd") as writer,
+        ):
+            for batch in pq.ParquetFile(stream).iter_batches(_ROWS_AT_ONCE):
+                pairs = zip(
+                    batch.column("operator").to_pylist(),
+                    batch.column("state").to_pylist(),
+                    strict=True,
+                )
+                kept = batch.filter(pa.array([keep(*pair) for pair in pairs], pa.bool_()))
+                if kept.num_rows:
+                    writer.write_batch(kept.cast(ROWS))

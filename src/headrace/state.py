@@ -1,0 +1,508 @@
+"""State as tables: read the state of checkpoints and savepoints, change it, write new savepoints.
+
+    read("/data/orders", "count", "total")                 a checkpoint, at its newest batch
+    Savepoint.load(old).with_state("count", "total", table).write(new)
+    Savepoint.new().with_state("count", "total", table).write(first)      to begin a job with
+
+In: locations and DataFrames.  Out: DataFrames and savepoints; what is there is never changed.
+Next: control/savepoints.py (the format), spark/state_tables.py (how entries become rows)
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.type_json import from_json, to_json
+from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
+from headrace.control import savepoints as stored_form
+from headrace.control.job_dir import JobDir
+from headrace.errors import InvalidArgumentError, SavepointError, StateError
+from headrace.runtime.sinks.storage import Storage, absolute_target
+from headrace.runtime.state.entries import check_state_name
+from headrace.runtime.state.new_entries import NewState
+from headrace.runtime.state.recorded import Recorded
+from headrace.runtime.state.savepoint_files import copy_rows, write_rows
+from headrace.runtime.state.table_rows import StateTable
+from headrace.runtime.state.value_types import settled, type_of_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.control.savepoints import SavedOperator
+
+__all__ = ["Savepoint", "read"]
+
+_KINDS = ("value", "list", "map", "reducing", "aggregating", "broadcast")
+_MAX_PARALLELISM = 128
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def read(
+    checkpoint_or_savepoint: str,
+    operator_uid: str,
+    state_name: str,
+    spark: SparkSession | None = None,
+) -> DataFrame:
+    """A state as a DataFrame, with its keys and values in their types.
+
+    The columns are ``key`` and ``value``; lists have one row for each item with its ``position``,
+    maps one for each entry with its ``map_key``; state of windows has a column ``window``; timers
+    (``timers/event``, ``timers/processing``) have ``key``, ``timestamp`` and ``namespace``.
+    Values of a class are structs; what has no columns is pickled.
+
+    Args:
+        checkpoint_or_savepoint: a job's ``execution.checkpointing.dir``, or a savepoint. A running
+            job is read at its newest committed batch, and is not disturbed.
+        operator_uid: the ``uid()`` of the operator.
+        state_name: the name in the state's descriptor.
+        spark: the session to use; a local one is started if there is none.
+
+    Raises:
+        SavepointError: there is neither a checkpoint nor a savepoint.
+        StateError: there is no such operator or state; says which there are.
+    """
+    from headrace.spark.state_tables import (
+        checkpoint_entries,
+        checkpoint_states,
+        recorded_type,
+        saved_entries,
+        state_frame,
+    )
+
+    place = _open(absolute_target(checkpoint_or_savepoint))
+    session = spark or _session()
+    operator = place.operator(operator_uid)
+    if isinstance(place, _SavedPlace):
+        path = check_state_name(operator_uid, [s.name for s in operator.states], state_name)
+        saved = place.savepoint
+        entries = saved_entries(session, saved.location, saved.state_files(), operator.uid, path)
+    else:
+        at = (session, place.checkpoint, place.batch_id, operator_uid)
+        path = check_state_name(operator_uid, checkpoint_states(*at), state_name)
+        entries = checkpoint_entries(*at, operator.max_parallelism, path)
+    recorded = recorded_type(entries)
+    table = StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")))
+    return state_frame(entries, table, _column_types(table, recorded))
+
+
+def check_readable(location: str, operator_uid: str, state_name: str) -> None:
+    """As much of what `read` checks as can be known without Spark."""
+    place = _open(location)
+    operator = place.operator(operator_uid)
+    if isinstance(place, _SavedPlace):
+        check_state_name(operator_uid, [s.name for s in operator.states], state_name)
+
+
+@dataclass(frozen=True, slots=True)
+class _SavedPlace:
+    """State in a savepoint."""
+
+    savepoint: stored_form.Savepoint
+
+    def operator(self, uid: str) -> Any:
+        return _find(uid, self.savepoint.operators, self.savepoint.location)
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckpointPlace:
+    """State in the checkpoint of a job, behind a committed batch."""
+
+    location: str
+    batch_id: int
+    steps: tuple[Any, ...]
+
+    @property
+    def checkpoint(self) -> str:
+        return f"{self.location}/query"
+
+    def operator(self, uid: str) -> Any:
+        return _find(uid, self.steps, self.location)
+
+
+def _find(uid: str, operators: Iterable[Any], location: str) -> Any:
+    known = {operator.uid: operator for operator in operators if operator.kind != "sink"}
+    if uid not in known:
+        raise StateError(
+            f"there is no operator {uid!r} with state",
+            where=location,
+            fix=f"its operators are {', '.join(sorted(known)) or 'none'}",
+        )
+    return known[uid]
+
+
+def _open(location: str) -> _SavedPlace | _CheckpointPlace:
+    if Storage.open(location).exists(stored_form.METADATA):
+        return _SavedPlace(stored_form.read_savepoint(location))
+    from headrace.spark.seeding import last_batch
+
+    identity = JobDir.open(location).read_identity()
+    if identity is None or identity.fingerprint is None:
+        raise SavepointError(
+            "there is neither a savepoint nor a job's checkpoint here",
+            where=location,
+            fix="give an execution.checkpointing.dir, or what `headrace savepoint` printed",
+        )
+    batch_id = last_batch(f"{location}/query")
+    if batch_id is None:
+        raise StateError("the job has not committed a batch yet", where=location)
+    return _CheckpointPlace(location, batch_id, identity.fingerprint.steps)
+
+
+def _session() -> SparkSession:
+    from headrace.spark.session import base_session
+
+    return base_session({}, "local[2]")
+
+
+def _column_types(table: StateTable, recorded: dict[str, Any]) -> list[TypeInformation | None]:
+    """The types of a table's columns, where they were recorded."""
+    known: dict[str, TypeInformation] = {}
+    if recorded.get("type") is not None:
+        whole = from_json(recorded["type"])
+        if isinstance(whole, MapTypeInfo) and table.kind in ("map", "broadcast"):
+            known = {"map_key": whole.key_type, "value": whole.value_type}
+        elif isinstance(whole, ListTypeInfo) and table.kind == "list":
+            known = {"value": whole.element_type}
+        else:
+            known = {"value": whole}
+    if recorded.get("key_type") is not None:
+        known["key"] = from_json(recorded["key_type"])
+    return [known.get(name) for name in table.columns]
+
+
+# --- changing ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A state that is to be written."""
+
+    state: NewState
+    name: str
+    # writes its entries below a location, as files that begin with a prefix
+    write: Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """A savepoint to look into and to make others from. Methods give new ones; none changes this.
+
+    Example:
+        >>> from headrace.state import Savepoint
+        >>> made = Savepoint.new().with_state("count", "total", [("ann", 3), ("bob", 5)])
+        >>> [operator.uid for operator in made.operators]
+        ['count']
+    """
+
+    _base: stored_form.Savepoint | None
+    _max_parallelism: int
+    _changes: dict[tuple[str, str], _Change] = field(default_factory=dict)
+    _removed: frozenset[str] = frozenset()
+
+    @staticmethod
+    def load(path: str) -> Savepoint:
+        """The savepoint at a location.
+
+        Raises:
+            SavepointError: there is none, or it is broken.
+        """
+        found = stored_form.read_savepoint(absolute_target(path))
+        widths = [operator.max_parallelism for operator in found.operators]
+        return Savepoint(found, max(widths, default=_MAX_PARALLELISM))
+
+    @staticmethod
+    def new(max_parallelism: int = _MAX_PARALLELISM) -> Savepoint:
+        """An empty one, to begin a job with: its sources start at their beginning.
+
+        Args:
+            max_parallelism: of its operators; the jobs that start from it take it over.
+        """
+        if not 1 <= max_parallelism <= 1 << 15:
+            raise InvalidArgumentError(f"max_parallelism is {max_parallelism}, not 1 to 32768")
+        return Savepoint(None, max_parallelism)
+
+    @property
+    def operators(self) -> tuple[SavedOperator, ...]:
+        """The operators with their states; states that were added have no number of entries."""
+        states: dict[str, dict[str, stored_form.SavedState]] = {}
+        found = {}
+        for operator in () if self._base is None else self._base.operators:
+            if operator.uid not in self._removed:
+                found[operator.uid] = operator
+                states[operator.uid] = {state.name: state for state in operator.states}
+        for (uid, path), change in self._changes.items():
+            if uid not in found:
+                found[uid] = stored_form.SavedOperator(uid, uid, "", 1, change.state.width)
+            recorded = change.state.description().value
+            states.setdefault(uid, {})[path] = stored_form.SavedState(path, recorded, 0)
+        return tuple(
+            replace(operator, states=tuple(states[uid].values())) for uid, operator in found.items()
+        )
+
+    def read(
+        self, operator_uid: str, state_name: str, spark: SparkSession | None = None
+    ) -> DataFrame:
+        """A state of the savepoint that was loaded, as `headrace.state.read` gives it."""
+        if self._base is None:
+            raise StateError("a new savepoint has to be written before its state can be read")
+        return read(self._base.location, operator_uid, state_name, spark)
+
+    def with_state(
+        self,
+        operator_uid: str,
+        state_name: str,
+        data: DataFrame | Iterable[Any],
+        *,
+        key: str | list[str] | Callable[[Any], Any] = "key",
+        value: str | list[str] | Callable[[Any], Any] = "value",
+        map_key: str = "map_key",
+        position: str | None = None,
+        kind: str | None = None,
+        type_info: TypeInformation | None = None,
+    ) -> Savepoint:
+        """Replace a state, or add one.
+
+        Args:
+            operator_uid: the ``uid()`` of the operator that will have it.
+            state_name: the name in its descriptor.
+            data: a DataFrame, or Python values: pairs of key and value, where the value of a list
+                state is a list and that of a map state a dict.
+            key: the column of the key (several make a tuple), or a function of an item of ``data``.
+                For broadcast state this is the key within its map.
+            value: the column of the value (several make a row), or a function.
+            map_key: for map states, the column of the key within the map.
+            position: for list states, the column to order items by.
+            kind: value, list, map, reducing, aggregating or broadcast; that of the state that is
+                replaced, or value.
+            type_info: as in the descriptor; that of the state that is replaced, or what the data
+                tell.
+
+        Raises:
+            StateError: the state is one of windows or timers, which cannot be rewritten; values
+                that do not fit are found by `write`.
+        """
+        old = self._recorded(operator_uid, state_name)
+        kind = kind or (old.kind if old is not None else "value")
+        if kind not in _KINDS:
+            raise InvalidArgumentError(f"kind is {kind!r}", fix=f"use one of {', '.join(_KINDS)}")
+        make: Any = _frame_change if hasattr(data, "sparkSession") else _values_change
+        folder = "broadcast" if kind == "broadcast" else "user"
+        request = _Request(
+            uid=operator_uid,
+            path=f"{folder}/{state_name}",
+            width=self._width(operator_uid),
+            kind=kind,
+            old=old,
+            type_info=type_info,
+            key=key,
+            value=value,
+            map_key=map_key,
+            position=position,
+        )
+        state, write = make(data, request)
+        change = _Change(state, state_name, write)
+        return replace(self, _changes={**self._changes, (operator_uid, state.path): change})
+
+    def without_operator(self, operator_uid: str) -> Savepoint:
+        """Leave out an operator with its state, or a source with its place."""
+        changes = {at: change for at, change in self._changes.items() if at[0] != operator_uid}
+        base = self._base
+        known = {at[0] for at in self._changes}
+        if base is not None:
+            known |= {o.uid for o in base.operators} | {s.uid for s in base.sources}
+        if operator_uid not in known:
+            raise StateError(
+                f"there is no operator {operator_uid!r}", fix=f"there are {sorted(known)}"
+            )
+        return replace(self, _changes=changes, _removed=self._removed | {operator_uid})
+
+    def _width(self, uid: str) -> int:
+        widths = {operator.uid: operator.max_parallelism for operator in self.operators}
+        return widths.get(uid, self._max_parallelism)
+
+    def _recorded(self, uid: str, name: str) -> Recorded | None:
+        """What is known of a state that is replaced."""
+        operator = next((o for o in self.operators if o.uid == uid), None)
+        for state in () if operator is None else operator.states:
+            if state.name in (f"user/{name}", f"broadcast/{name}") and state.type:
+                return Recorded(**state.type)
+            if state.name == name:
+                raise StateError(
+                    f"{name!r} of operator {uid!r} is not a state of the user's, and cannot be "
+                    "rewritten",
+                    fix="leave the operator out, or change states that functions declare",
+                )
+        return None
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def write(self, path: str) -> str:
+        """Write a new savepoint, with checksums; gives its location.
+
+        Args:
+            path: a directory that does not exist, or is empty.
+
+        Raises:
+            SavepointError: there is something at the path.
+            StateError: a value does not fit its state; nothing is left behind.
+        """
+        location = absolute_target(path)
+        storage = Storage.open(location)
+        if storage.list("") or storage.folders(""):
+            raise SavepointError(
+                "there is something here already, and savepoints are never changed",
+                where=location,
+                fix="write to a new directory",
+            )
+        if self._base is not None:
+            stored_form.verify(self._base)
+        try:
+            self._write_files(location)
+            stored_form.write_metadata(self._described(location))
+        except BaseException:
+            with contextlib.suppress(Exception):
+                storage.delete_folder("")
+            raise
+        return location
+
+    def _write_files(self, location: str) -> None:
+        base = self._base
+        if base is not None:
+            replaced = set(self._changes)
+            copy_rows(
+                base.location,
+                base.state_files(),
+                location,
+                keep=lambda uid, state: uid not in self._removed and (uid, state) not in replaced,
+            )
+            before, after = Storage.open(base.location), Storage.open(location)
+            for name in base.files:
+                if name.startswith(f"{stored_form.SOURCES_FOLDER}/"):
+                    after.write_atomic(name, before.read(name))
+        for number, change in enumerate(self._changes.values()):
+            change.write(location, f"new-{number}")
+
+    def _described(self, location: str) -> stored_form.Savepoint:
+        files = stored_form.written_files(location)
+        saved = stored_form.saved_states(
+            location, [f for f in files if f.startswith(f"{stored_form.STATE_FOLDER}/")]
+        )
+        operators = tuple(replace(o, states=saved.get(o.uid, ())) for o in self.operators)
+        base = self._base
+        sources = () if base is None else base.sources
+        return stored_form.Savepoint(
+            location=location,
+            job_id="0" * 32 if base is None else base.job_id,
+            job_name="" if base is None else base.job_name,
+            job_dir="" if base is None else base.job_dir,
+            batch_id=0 if base is None else base.batch_id,
+            created_ms=stored_form.now_ms(),
+            drained=base is not None and base.drained,
+            operators=operators,
+            sources=tuple(source for source in sources if source.uid not in self._removed),
+            files=stored_form.checksums(location, files),
+        )
+
+
+# --- where entries come from ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What `with_state` was asked for."""
+
+    uid: str
+    path: str
+    width: int
+    kind: str
+    old: Recorded | None
+    type_info: TypeInformation | None
+    key: Any
+    value: Any
+    map_key: str
+    position: str | None
+
+    def state(self, seen: Callable[[], TypeInformation]) -> NewState:
+        """The state; `seen` tells the type of the values where nobody declared it."""
+        old = self.old if self.old is not None and self.old.kind == self.kind else None
+        if self.type_info is not None:
+            form = to_json(self._whole(self.type_info))
+        else:
+            form = old.type if old is not None else to_json(settled(seen()))
+        ttl = old is not None and old.ttl
+        recorded = Recorded(self.kind, form, ttl, None if old is None else old.key_type)
+        return NewState(self.uid, self.path, self.width, recorded, stored_form.now_ms())
+
+    def _whole(self, declared: TypeInformation) -> TypeInformation:
+        """Descriptors of lists are given the type of an item."""
+        is_item = self.kind == "list" and not isinstance(declared, ListTypeInfo)
+        return ListTypeInfo(declared) if is_item else declared
+
+
+def _values_change(
+    data: Iterable[Any], request: _Request
+) -> tuple[NewState, Callable[[str, str], None]]:
+    key = request.key if callable(request.key) else lambda item: item[0]
+    value = request.value if callable(request.value) else lambda item: item[1]
+    pairs = [(key(item), value(item)) for item in data]
+
+    def seen() -> TypeInformation:
+        if request.kind == "broadcast":
+            return type_of_all([dict(pairs)])
+        return type_of_all(found for _, found in pairs)
+
+    state = request.state(seen)
+
+    def write(location: str, prefix: str) -> None:
+        write_rows(location, f"part-{prefix}", [state.description(), *state.entries(pairs)])
+
+    return state, write
+
+
+def _frame_change(data: Any, request: _Request) -> tuple[NewState, Callable[[str, str], None]]:
+    from headrace.spark.state_tables import column_types, keyed_frame, write_entries
+
+    keys, values = _columns(request.key, "key"), _columns(request.value, "value")
+    kind = {"list": "list", "map": "map"}.get(request.kind, "value")
+    order = request.position
+    if kind == "map":
+        values = [request.map_key, *values]
+    elif kind == "list" and order is None and "position" in data.columns:
+        order = "position"  # as `read` gives it
+    if request.kind == "broadcast" and request.key == "key" and "key" not in data.columns:
+        keys = [request.map_key]
+    _check_columns(data, [*keys, *values, *([order] if order else [])])
+    frame = keyed_frame(data, key=keys, value=values, kind=kind, order=order)
+
+    def seen() -> TypeInformation:
+        key, value = column_types(frame)
+        return MapTypeInfo(key, value) if request.kind == "broadcast" else value
+
+    state = request.state(seen)
+
+    def write(location: str, prefix: str) -> None:
+        write_rows(location, f"part-{prefix}", [state.description()])
+        folder = f"{location}/{stored_form.STATE_FOLDER}"
+        write_entries(frame, folder, state, tuple_key=len(keys) > 1)
+
+    return state, write
+
+
+def _columns(wanted: Any, argument: str) -> list[str]:
+    if callable(wanted):
+        raise InvalidArgumentError(f"{argument} is a function, and the data are a DataFrame")
+    return [wanted] if isinstance(wanted, str) else list(wanted)
+
+
+def _check_columns(frame: Any, wanted: list[str]) -> None:
+    for name in wanted:
+        if name not in frame.columns:
+            raise InvalidArgumentError(
+                f"the DataFrame has no column {name!r}", fix=f"it has {', '.join(frame.columns)}"
+            )
