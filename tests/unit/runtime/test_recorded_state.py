@@ -23,8 +23,9 @@ from headrace.datastream.state import (
 )
 from headrace.errors import StateError
 from headrace.runtime.state.backend import DictStore
+from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.provider import StateProvider
-from headrace.runtime.state.recorded import Recorded, check_unchanged, recorded_in
+from headrace.runtime.state.recorded import Recorded, recorded_in
 
 
 def _states(store: DictStore) -> StateProvider:
@@ -151,10 +152,10 @@ def test_which_types_may_follow_which(
 ) -> None:
     pair = Recorded("value", to_json(stored)), Recorded("value", to_json(declared))
     if allowed:
-        check_unchanged("s", *pair)
+        changed_type("op", "s", *pair)
     else:
         with pytest.raises(StateError, match="stored as"):
-            check_unchanged("s", *pair)
+            changed_type("op", "s", *pair)
 
 
 def test_a_description_of_a_later_version_is_refused() -> None:

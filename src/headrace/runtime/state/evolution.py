@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from headrace.common.type_json import Json
     from headrace.runtime.state.pages import PagedTable
+    from headrace.runtime.state.recorded import Recorded
 
     Convert = Callable[[Any], Any]
 
@@ -97,10 +98,9 @@ def _composite(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
         return _named_row(old, new)
     for name in _ARRAYS:
         if name in old:
-            after = next((new[other] for other in _ARRAYS if other in new), None)
-            if after is None or (old == {name: "byte"}) != (new == {"primitive_array": "byte"}):
+            if name not in new or old == {"primitive_array": "byte"}:  # which is bytes
                 raise _no_way(old, new)
-            return _each(_part(old[name], after, "items"))
+            return _each(_part(old[name], new[name], "items"))
     if "map" in old and "map" in new:
         return _map(*(_part(*pair, "map") for pair in zip(old["map"], new["map"], strict=True)))
     for name, make in (("tuple", tuple), ("row", _like)):
@@ -160,6 +160,7 @@ def _fields_by_place(
 
 def _named_row(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
     before = dict(zip(old["names"], old["row"], strict=True))
+    _check_something_stays(old, new)
     parts = [
         (name, _part(before[name], kind, f"field {name!r}") or _same if name in before else None)
         for name, kind in zip(new["names"], new["row"], strict=True)
@@ -177,12 +178,21 @@ def _named_row(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
     return _unless_none(convert)
 
 
+def _check_something_stays(old: dict[str, Any], new: dict[str, Any]) -> None:
+    if not set(old["names"]) & set(new["names"]):
+        raise CannotConvert(
+            f"{type_text(old)} cannot become {type_text(new)}: no field has kept its name",
+            "keep the names of fields that are to keep their values",
+        )
+
+
 def _class(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
     if old.get("class") != new.get("class"):
         raise CannotConvert(
             f"{type_text(old)} cannot become {type_text(new)}: they are different classes",
             "keep the class under its old name and module",
         )
+    _check_something_stays(old, new)
     before = dict(zip(old["names"], old["types"], strict=True))
     after = dict(zip(new["names"], new["types"], strict=True))
     parts = {
@@ -249,24 +259,29 @@ def _find_class(path: str) -> Any:
 # --- a whole state -------------------------------------------------------------------------------
 
 
-def changed_type(operator: str, state: str, stored: Any, declared: Any) -> Convert | None:
+def changed_type(operator: str, state: str, stored: Recorded, declared: Recorded) -> Convert | None:
     """The converter of a state whose recorded type is not the declared one.
 
     Args:
         operator: uid, for the message.
         state: name, for the message.
-        stored: what was recorded (`Recorded`).
-        declared: what the program says (`Recorded`).
+        stored: what was recorded.
+        declared: what the program says.
 
     Raises:
         StateError: it cannot be converted; names both types and the way out.
     """
+    if stored.ttl != declared.ttl:
+        raise StateError(
+            f"state {state!r} is stored {'with' if stored.ttl else 'without'} time-to-live, but "
+            f"the program declares it {'with' if declared.ttl else 'without'}",
+            where=f"operator {operator!r}",
+            fix=f"{'enable' if stored.ttl else 'do not enable'} time-to-live for it, or give the "
+            "new state another name",
+        )
     try:
         if stored.kind != declared.kind:
             raise CannotConvert(f"a {stored.kind} state cannot become a {declared.kind} state")
-        if stored.ttl != declared.ttl:
-            without = "without" if declared.ttl else "with"
-            raise CannotConvert(f"its values were written {without} the time they were touched")
         return converter(stored.type, declared.type)
     except CannotConvert as error:
         raise StateError(

@@ -1,7 +1,8 @@
 """What a stored state says about itself: its kind and types, written once, checked when reopened.
 
 Stored as JSON beside the state's pages, so that state can be read without the program that wrote it
-and a program that declares another type is told so before it reads a value.
+and a program that declares another type is told so before it reads a value; or the values are
+converted.  Next: evolution.py
 """
 
 from __future__ import annotations
@@ -12,20 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.type_json import Json, to_json, type_text
 from headrace.errors import StateError
+from headrace.runtime.state.evolution import changed_type, convert_table
+from headrace.runtime.state.large import LargeTable
+from headrace.runtime.state.pages import PagedTable
 
 if TYPE_CHECKING:
     from headrace.runtime.state.backend import PageStore
 
 _VERSION = 1
-# a value of the first type is one of the second, too
-_WIDER = {
-    "byte": {"short", "int", "long", "big_int"},
-    "short": {"int", "long", "big_int"},
-    "int": {"long", "big_int"},
-    "long": {"big_int"},
-    "float": {"double"},
-    "char": {"string"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,59 +113,30 @@ class StateRecords:
 
     def _compare(self, table: str) -> None:
         stored = recorded_in(self._store, table)
-        if stored is not None:
-            name, declared = self._declared[table]
-            check_unchanged(name, stored, declared)
-            self._stored.add(table)
+        if stored is None:
+            return
+        name, declared = self._declared[table]
+        if (
+            stored.kind != declared.kind
+            or stored.ttl != declared.ttl
+            or (declared.type not in (stored.type, "pickled"))
+        ):
+            self._convert(table, name, stored, declared)
+        self._stored.add(table)
+
+    def _convert(self, table: str, name: str, stored: Recorded, declared: Recorded) -> None:
+        """Make the stored values those of the declared type; a batch that fails undoes it."""
+        operator = table.removesuffix(f"/{name}").rpartition("/")[0]
+        convert = changed_type(operator, name, stored, declared)
+        if convert is not None:
+            # a table of its own: the one that the program uses has read nothing yet
+            pages = (LargeTable if stored.in_parts else PagedTable)(self._store, table)
+            convert_table(pages, stored.kind, convert, expires=stored.ttl)
+            pages.forget()
+        self._store.put(record_key(table), declared.to_bytes())
 
     def write(self, table: str) -> None:
         """Something is stored in a table now."""
         if table not in self._stored and table in self._declared:
             self._store.put(record_key(table), self._declared[table][1].to_bytes())
             self._stored.add(table)
-
-
-def check_unchanged(name: str, stored: Recorded, declared: Recorded) -> None:
-    """Refuse to go on with stored values that are not what the program declares.
-
-    Raises:
-        StateError: names both.
-    """
-    if stored.kind != declared.kind or not _is_compatible(stored.type, declared.type):
-        raise StateError(
-            f"state {name!r} is stored as {stored}, but the program declares {declared}",
-            fix="declare the stored type again, or give the new state another name",
-        )
-    if stored.ttl != declared.ttl:
-        raise StateError(
-            f"state {name!r} is stored {'with' if stored.ttl else 'without'} time-to-live, but the "
-            f"program declares it {'with' if declared.ttl else 'without'}",
-            fix=f"{'enable' if stored.ttl else 'do not enable'} time-to-live for it, or give the "
-            "new state another name",
-        )
-
-
-def _is_compatible(stored: Json, declared: Json) -> bool:
-    """Whether stored values of one type may be used as values of another."""
-    if stored == declared or declared == "pickled":
-        return True
-    if isinstance(stored, str) or isinstance(declared, str):
-        return declared in _WIDER.get(str(stored), ())
-    if "class" in stored or "class" in declared:
-        return _same_class(stored, declared)
-    if stored.keys() != declared.keys() or stored.get("names") != declared.get("names"):
-        return False
-    (name,) = stored.keys() - {"names"}
-    before, after = stored[name], declared[name]
-    if not isinstance(before, list):
-        return _is_compatible(before, after)
-    return len(before) == len(after) and all(map(_is_compatible, before, after))
-
-
-def _same_class(stored: dict[str, Any], declared: dict[str, Any]) -> bool:
-    """A class may gain and lose fields; those it keeps must keep their types."""
-    if stored.get("class") != declared.get("class"):
-        return False
-    before = dict(zip(stored["names"], stored["types"], strict=True))
-    after = dict(zip(declared["names"], declared["types"], strict=True))
-    return all(_is_compatible(before[name], after[name]) for name in before.keys() & after.keys())
