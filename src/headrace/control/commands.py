@@ -7,6 +7,7 @@ and is replayed with it.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -14,7 +15,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+log = logging.getLogger(__name__)
+
 _KEPT_FILES = 200
+_RETRY_MS = 1_000
 
 
 class CommandWriter:
@@ -52,9 +56,17 @@ class CommandWriter:
             if when_ms is None or self._closed:
                 return
             delay_s = max(0.0, when_ms / 1000 - time.time())
-            self._alarm = threading.Timer(delay_s, self.send, ("tick",))
+            self._alarm = threading.Timer(delay_s, self._tick)
             self._alarm.daemon = True
             self._alarm.start()
+
+    def _tick(self) -> None:
+        try:
+            self.send("tick")
+        except OSError as error:
+            # A full disk, say. Without its tick a job whose sources are quiet would sleep for ever.
+            log.warning("a timer is due, but its tick could not be written: %s", error)
+            self.wake_at(time.time_ns() // 1_000_000 + _RETRY_MS)
 
     def close(self) -> None:
         """No more ticks."""
