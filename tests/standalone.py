@@ -132,6 +132,7 @@ class Process:
 
     pid: int
     parent: int
+    state: str  # R while it runs
     command: str
 
 
@@ -146,7 +147,8 @@ def _all_processes() -> Iterator[tuple[Process, int]]:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             if fields[0] not in "ZX":
                 command = (folder / "cmdline").read_text().replace("\0", " ")
-                yield Process(int(folder.name), int(fields[1]), command), int(fields[3])
+                process = Process(int(folder.name), int(fields[1]), fields[0], command)
+                yield process, int(fields[3])
 
 
 def kill(pid: int) -> None:

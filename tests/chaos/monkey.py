@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
 STOP_PATIENCE_S = 120.0
+BUSY_PATIENCE_S = 5.0  # for a batch to begin
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,22 @@ class Monkey:
         return self._kill_one([p for p in self._processes() if EXECUTOR in p.command], dice[0])
 
     def kill_python_worker(self, dice: tuple[float, ...]) -> str:
-        """A worker, or (one time in five) the process that all workers of an executor come from."""
+        """A busy worker, or (one time in five) the process that an executor forks them from."""
+        daemons, workers = self._pythons()
+        if dice[1] < 0.2:
+            return self._kill_one(daemons, dice[0])
+        deadline = time.monotonic() + BUSY_PATIENCE_S
+        while not (busy := [p for p in workers if p.state == "R"]) and time.monotonic() < deadline:
+            time.sleep(0.01)
+            _, workers = self._pythons()
+        return self._kill_one(busy or workers, dice[0]) + (", busy" if busy else "")
+
+    def _pythons(self) -> tuple[list[Process], list[Process]]:
+        """The daemons, and the workers that they forked."""
         pythons = [p for p in self._processes() if PYTHON in p.command]
         pids = {p.pid for p in pythons}
-        workers = [p for p in pythons if p.parent in pids]
-        daemons = [p for p in pythons if p.parent not in pids]
-        return self._kill_one(daemons if dice[1] < 0.2 or not workers else workers, dice[0])
+        forked = [p for p in pythons if p.parent in pids]
+        return [p for p in pythons if p.parent not in pids], forked
 
     def kill_worker(self, dice: tuple[float, ...]) -> str:
         """A worker alone, or with all of its processes as if its machine had died."""

@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -31,7 +32,7 @@ from standalone import Cluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RECOVERY_PATIENCE_S = 180.0
+RECOVERY_PATIENCE_S = 300.0
 MOST_DRIVER_ENDS = 10  # that nobody ordered
 
 
@@ -221,6 +222,7 @@ def main() -> int:
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     folder = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
     _print(f"seed {seed}, {options.seconds:.0f} s, files in {folder}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so end what was started
     code = 1
     try:
         code = run(folder, seed, options.seconds)

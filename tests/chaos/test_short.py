@@ -29,7 +29,7 @@ def fault(kind: str, *dice: float) -> Fault:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_nothing_is_lost_or_repeated_when_driver_python_and_sink_die_and_the_job_is_rescaled(
     tmp_path: Path,
 ) -> None:
@@ -49,7 +49,7 @@ def test_nothing_is_lost_or_repeated_when_driver_python_and_sink_die_and_the_job
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_an_executor_that_is_killed_costs_no_event_and_no_driver(tmp_path: Path) -> None:
     (tmp_path / "cluster").mkdir()
     with (
