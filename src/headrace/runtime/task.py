@@ -7,7 +7,6 @@ Next: runtime/chain.py (how operators are joined), runtime/operators/ (what they
 
 from __future__ import annotations
 
-import pickle
 import traceback
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.outbox import Outbox, Packet
 from headrace.runtime.records import MIN_TIMESTAMP, Records
-from headrace.runtime.watermarks import Valve
+from headrace.runtime.watermarks import Valve, store_clocks, stored_clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from headrace.runtime.stage import EdgePlan, StagePlan
     from headrace.runtime.state.backend import PageStore
 
-_VERSION, _CLOCKS = b"task/version", b"task/clocks"
+_VERSION = b"task/version"
 
 
 class Task:
@@ -208,15 +207,14 @@ class Task:
             if gate.valve is not None
         }
         if clocks != self._clocks:
-            self.store.put(_CLOCKS, pickle.dumps(clocks, 5))
+            store_clocks(self.store, clocks)
             self._clocks = clocks
         # Unique per committed run: a process whose caches mirror another run will notice.
         self._version = uuid.uuid4().bytes
         self.store.put(_VERSION, self._version)
 
     def _reload(self) -> None:
-        stored = self.store.get(_CLOCKS)
-        clocks = {} if stored is None else pickle.loads(stored)
+        clocks = stored_clocks(self.store)
         names = {edge.name: edge.id for edge in self.stage.edges.values()}
         for (uid, number), gate in self.gates.items():
             if gate.valve is not None:

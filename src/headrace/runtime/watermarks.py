@@ -8,12 +8,15 @@ clock is left out until it catches up (W8); a split of a source that is behind h
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from headrace.runtime.state.backend import PageStore
 
 _SILENT = "?"  # stands for the channels of an edge that has not sent anything yet
 ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input
@@ -36,6 +39,8 @@ class Valve:
         # survives restart
         self.channels: dict[int, dict[str, int]] = {edge: {} for edge in expected}
         self.idle: set[tuple[int, str]] = set()
+        # subtask channels that came back from idleness behind the clock
+        self.behind: set[tuple[int, str]] = set()
         self.current = MIN_TIMESTAMP
 
     def update(self, edge: int, channel: str, watermark: int, now: int = 0) -> int | None:
@@ -49,8 +54,17 @@ class Valve:
                 channels[known] = watermark
         if watermark > channels.get(channel, MIN_TIMESTAMP):
             channels[channel] = watermark
-        self.idle.discard((edge, channel))
+        self._wake(edge, channel)
         return self._advance()
+
+    def _wake(self, edge: int, channel: str) -> None:
+        """A channel spoke. One that was idle may be behind now, any other holds the clock."""
+        place = (edge, channel)
+        if self.channels[edge].get(channel, MIN_TIMESTAMP) >= self.current:
+            self.behind.discard(place)
+        elif place in self.idle and self.expected[edge] > 0:
+            self.behind.add(place)
+        self.idle.discard(place)
 
     def set_idle(self, edge: int, channel: str) -> int | None:
         """A channel has nothing to say for now; the others decide alone."""
@@ -94,8 +108,8 @@ class Valve:
                 return MIN_TIMESTAMP
             for channel, watermark in channels.items():
                 highest = max(highest, watermark)
-                behind = wanted > 0 and watermark < self.current
-                if (edge, channel) not in self.idle and not behind:
+                place = (edge, channel)
+                if place not in self.idle and place not in self.behind:
                     active = True
                     lowest = min(lowest, watermark)
         return lowest if active else max(highest, self.current)
@@ -105,6 +119,7 @@ class Valve:
         return {
             "channels": {names[edge]: dict(known) for edge, known in self.channels.items()},
             "idle": sorted((names[edge], channel) for edge, channel in self.idle),
+            "behind": sorted((names[edge], channel) for edge, channel in self.behind),
             "ended": sorted(names[edge] for edge, count in self.expected.items() if count == 0),
             "current": self.current,
         }
@@ -117,10 +132,26 @@ class Valve:
         for name, known in stored.get("channels", {}).items():
             if ids.get(name) in self.channels:
                 self.channels[ids[name]] = dict(known)
-        self.idle = {
-            (ids[name], channel) for name, channel in stored.get("idle", ()) if name in ids
-        }
+        for places, known_as in ((self.idle, "idle"), (self.behind, "behind")):
+            places.clear()
+            places.update((ids[n], channel) for n, channel in stored.get(known_as, ()) if n in ids)
         for name in stored.get("ended", ()):
             if ids.get(name) in self.expected:
                 self.expected[ids[name]] = 0
         self.current = stored.get("current", MIN_TIMESTAMP)
+
+
+# --- the clocks of a subtask in its store --------------------------------------------------------
+
+_CLOCKS = b"task/clocks"
+
+
+def stored_clocks(store: PageStore) -> dict[str, dict[str, Any]]:
+    """What the valves of a subtask have survived a restart with, by ``operator uid:input``."""
+    content = store.get(_CLOCKS)
+    return {} if content is None else dict(pickle.loads(content))
+
+
+def store_clocks(store: PageStore, clocks: dict[str, dict[str, Any]]) -> None:
+    """Let the valves of a subtask survive a restart."""
+    store.put(_CLOCKS, pickle.dumps(clocks, 5))

@@ -1,8 +1,8 @@
 """State with a time to live: an hour, which never ends here, or a millisecond, which always does.
 
 Every record that must find its state expired sleeps first: both engines read the real clock.
-PyFlink keeps state in a cache of its Python worker, which does not know that values expire: with it,
-an expired value is still found.  So it is switched off here, and what Flink's own state says counts.
+PyFlink keeps state in a cache of its Python worker, which does not know that values expire: with
+it, an expired value is still found.  So it is off here, and what Flink's own state says counts.
 """
 
 from __future__ import annotations

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import StateError
 from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.state.large import LargeMap, LargeTable
 from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.recorded import Recorded, record_key, recorded_in
 from headrace.runtime.timers import TimerQueue
+from headrace.runtime.watermarks import store_clocks, stored_clocks
 from headrace.runtime.windows.panes import Panes, index_key, stored_grid
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 # The key groups of what every subtask has: broadcast state, and what states say of themselves.
 EVERYWHERE, RECORDED = -1, -2
+# The event time of an operator's inputs, which every old subtask had its own of.
+WATERMARK = "watermark"
 _TIMERS, _PANES, _BROADCAST = "timers/", "panes", "broadcast/"
 _LOAD_AT_ONCE = 50_000
 _PART_ITEMS = 10_000
@@ -78,6 +82,23 @@ def export(
         for key, namespace, value, *part in _entries(store, uid, state):
             group = EVERYWHERE if state.startswith(_BROADCAST) else key_group_of(key, width)
             yield SavedEntry(uid, state, group, key, namespace, value, *part)
+    if only is None:
+        yield from _clocks(store, max_parallelism)
+
+
+def _clocks(store: SpooledStore, uids: Iterable[str]) -> Iterator[SavedEntry]:
+    """How far event time had come at the inputs of operators.
+
+    Flink forgets this in a savepoint; here a window that has fired must not fire once more when a
+    job goes on with another parallelism.
+    """
+    known = set(uids)
+    for name, clock in stored_clocks(store).items():
+        uid, _, number = name.rpartition(":")
+        current = clock["current"]
+        # after the end of time a job begins anew
+        if uid in known and MIN_TIMESTAMP < current < MAX_TIMESTAMP:
+            yield SavedEntry(uid, WATERMARK, EVERYWHERE, int(number), None, current)
 
 
 def _states(store: SpooledStore, uids: Iterable[str]) -> list[tuple[str, str]]:
@@ -249,8 +270,25 @@ class _GrowingTable(LargeTable):
         self._grown.clear()
 
 
+def _clock_target(store: PageStore, uid: str) -> _Target:
+    """Event time begins where the last of the old subtasks was."""
+    slowest: dict[int, int] = {}
+
+    def put(number: int, _: Any, watermark: int) -> None:
+        slowest[number] = min(watermark, slowest.get(number, watermark))
+
+    def flush() -> None:
+        clocks = stored_clocks(store)
+        clocks.update({f"{uid}:{number}": {"current": time} for number, time in slowest.items()})
+        store_clocks(store, clocks)
+
+    return _Target(put, flush)
+
+
 def _target(store: PageStore, uid: str, state: str) -> _Target:
     name = f"{uid}/{state}"
+    if state == WATERMARK:
+        return _clock_target(store, uid)
     if state.startswith(_TIMERS):
         timers = TimerQueue(store, name)
         return _Target(lambda key, at, _: timers.register(at[0], key, at[1]), timers.flush)

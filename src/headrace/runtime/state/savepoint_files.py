@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.runtime.sinks.storage import Storage
-from headrace.runtime.state.entries import RECORDED, SavedEntry, load
+from headrace.runtime.state.entries import RECORDED, WATERMARK, SavedEntry, load
 from headrace.runtime.state.portable import decode, encode
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class SavepointLoader:
                 for batch in pq.ParquetFile(stream).iter_batches(_ROWS_AT_ONCE):
                     mine = batch.filter(_wanted(batch, claims, subtask))
                     for entry in to_entries(mine):
-                        if entry.key_group < 0:  # every old subtask wrote the same
+                        # every old subtask wrote the same; only clocks differ, and all are heard
+                        if entry.key_group < 0 and entry.state != WATERMARK:
                             place = (*entry[:3], encode(entry.key))
                             if place in seen_everywhere:
                                 continue
@@ -144,6 +145,8 @@ def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], Stat
             for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=_shared_groups(file)):
                 shared = batch.filter(pc.less(batch.column("key_group"), 0))
                 for row in shared.to_pylist():
+                    if row["state"] == WATERMARK:
+                        continue  # no state of its own: nothing is lost without its operator
                     place = (row["operator"], row["state"])
                     summary = found.setdefault(place, StateSummary())
                     if row["key_group"] == RECORDED:
