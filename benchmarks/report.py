@@ -15,13 +15,26 @@ from rich.table import Table
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What a job is compared to: PySpark as written by hand.
-BASELINE = {"reduce": "pyspark_tws", "state": "pyspark_tws", "native": "pyspark_native"}
+# What a job is compared to: PySpark as written by hand; sliding windows to tumbling ones.
+BASELINE = {
+    "reduce": "pyspark_tws",
+    "state": "pyspark_tws",
+    "native": "pyspark_native",
+    "window": "pyspark_window",
+    "sliding": "headrace_window_python",
+}
+# Python is compared to Python.
+BASELINE_OF_SYSTEM = {
+    ("window", name): "pyspark_window_tws"
+    for name in ("pyspark_window_tws", "pyspark_window_packed", "headrace_window_python")
+}
 
 TITLES = {
     "reduce": "keyed reduce in Python, an output for every event",
     "state": "KeyedProcessFunction with ValueState (count, sum), an output for every event",
     "native": "filter and projection given as expressions",
+    "window": "tumbling windows of 1 s, count and sum a key",
+    "sliding": "windows of 60 s that slide by 1 s, against tumbling ones of 1 s, in Python",
 }
 
 LABELS = {
@@ -33,6 +46,12 @@ LABELS = {
     "bare_loop": "bare Python loop (one process, no engine)",
     "pyspark_native": "PySpark by hand (filter, select)",
     "headrace_native": "headrace (expressions)",
+    "pyspark_window": "PySpark by hand (groupBy window, noop sink)",
+    "headrace_window_native": "headrace (aggregates over columns, noop sink)",
+    "pyspark_window_tws": "PySpark by hand (transformWithState, a map state and timers)",
+    "pyspark_window_packed": "PySpark by hand (transformWithState, one value and one timer a key)",
+    "headrace_window_python": "headrace (AggregateFunction, tumbling, discarding sink)",
+    "headrace_window_sliding": "headrace (AggregateFunction, sliding, discarding sink)",
 }
 
 
@@ -50,22 +69,33 @@ class Result:
 
 
 @dataclass(frozen=True)
+class JobSize:
+    """How much one job was given."""
+
+    events: int
+    batch: int
+    warmup_events: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.events:,} events, {self.batch:,} a batch, the first {self.warmup_events:,} are "
+            "warm-up and not counted"
+        )
+
+
+@dataclass(frozen=True)
 class Setting:
     """What was run; printed with every table, since a number without it means nothing."""
 
-    events: int
+    sizes: dict[str, JobSize]
     keys: int
-    batch: int
-    warmup_events: int
     runs: int
     seconds: int
 
     def sentence(self) -> str:
         return (
-            f"{self.events:,} events, {self.keys:,} keys, {self.batch:,} events a batch, "
-            f"{self.runs} run(s), 2 workers of {os.cpu_count()} cores, "
-            f"Python {platform.python_version()}, PySpark {version('pyspark')}; "
-            f"the first {self.warmup_events:,} events are warm-up and not counted"
+            f"{self.keys:,} keys, {self.runs} run(s), 2 workers of {os.cpu_count()} cores, "
+            f"Python {platform.python_version()}, PySpark {version('pyspark')}"
         )
 
 
@@ -93,7 +123,7 @@ class Line:
         return [label, f"{self.rate:,.0f}", ratio, spread, memory, ""]
 
 
-HEADINGS = ("system", "events/s", "x PySpark", "spread", "worker MB by quarter", "note")
+HEADINGS = ("system", "events/s", "ratio", "spread", "worker MB by quarter", "note")
 
 
 def lines_of(results: list[Result], job: str) -> list[Line]:
@@ -103,9 +133,9 @@ def lines_of(results: list[Result], job: str) -> list[Line]:
         name: [r.events_per_s for r in of_job if r.system == name and not r.problem]
         for name in dict.fromkeys(result.system for result in of_job)
     }
-    base = rates.get(BASELINE[job])
     lines = []
     for name, measured in rates.items():
+        base = rates.get(BASELINE_OF_SYSTEM.get((job, name), BASELINE[job]))
         problems = [r.problem for r in of_job if r.system == name and r.problem]
         memory = [r.worker_rss_mb for r in of_job if r.system == name and r.worker_rss_mb]
         ratio = statistics.median(measured) / statistics.median(base) if measured and base else None
@@ -132,6 +162,7 @@ def print_tables(results: list[Result], setting: Setting) -> None:
         table.add_column(heading, justify="left" if heading in ("system", "note") else "right")
     for job in jobs_of(results):
         table.add_row(f"[bold]{job}: {TITLES[job]}")
+        table.add_row(f"[dim]{setting.sizes[job].sentence()}")
         for line in lines_of(results, job):
             table.add_row(*line.cells())
         table.add_section()
@@ -154,7 +185,7 @@ def write_page(results: list[Result], setting: Setting, folder: Path) -> None:
         "![events per second](benchmarks.svg)",
     ]
     for job in jobs_of(results):
-        text += ["", f"## {job}: {TITLES[job]}", ""]
+        text += ["", f"## {job}: {TITLES[job]}", "", f"{setting.sizes[job].sentence()}.", ""]
         text += [f"| {' | '.join(HEADINGS)} |", "| --- | ---: | ---: | ---: | ---: | --- |"]
         text += [f"| {' | '.join(line.cells())} |" for line in lines_of(results, job)]
     text += ["", NOTES]
@@ -166,11 +197,13 @@ NOTES = """\
 ## How to read this
 
 - *events/s* is the steady state: the median of the runs. Spark systems: Spark's own progress of
-  the batches after the warm-up, rows over batch duration. The others: the time from the moment a
+  the batches after the warm-up, rows over batch duration (with windows also the duration of
+  batches without rows, which fire the last ones). The others: the time from the moment a
   process passes its share of the warm-up to its end.
-- *x PySpark* is the ratio to the same job written by hand in PySpark, with its noop sink. headrace
-  appears twice: with its results handed to Spark and dropped there, as by hand, and with a sink
-  that drops them inside the Python worker.
+- *ratio* is to the same job written by hand in PySpark, with its noop sink. headrace appears twice:
+  with its results handed to Spark and dropped there, as by hand, and with a sink that drops them
+  inside the Python worker. Windows in Python are compared with windows in Python
+  (transformWithState with a map state), sliding windows with tumbling ones on headrace.
 - *worker MB by quarter* is the resident set of the largest Python worker at a quarter, half, three
   quarters and the end of a run: a flat row means that memory does not grow with events.
 - PyFlink reads the rows from CSV with Flink's Java source, since its Parquet format needs jars

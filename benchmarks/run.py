@@ -54,6 +54,12 @@ SYSTEMS = (
     System("bare_loop", "bare_loop.py", KEYED),
     System("pyspark_native", "pyspark_native.py", ("native",)),
     System("headrace_native", "headrace_native.py", ("native",)),
+    System("pyspark_window", "pyspark_window.py", ("window",)),
+    System("headrace_window_native", "headrace_window.py", ("window",), variant="native"),
+    System("pyspark_window_tws", "pyspark_window_tws.py", ("window",), variant="map"),
+    System("pyspark_window_packed", "pyspark_window_tws.py", ("window",), variant="packed"),
+    System("headrace_window_python", "headrace_window.py", ("window", "sliding"), variant="python"),
+    System("headrace_window_sliding", "headrace_window.py", ("sliding",), variant="sliding"),
 )
 
 
@@ -66,6 +72,17 @@ class Size:
 
 FULL = Size(events=4_000_000, rows_per_file=200_000, warmup_events=800_000)
 QUICK = Size(events=800_000, rows_per_file=100_000, warmup_events=400_000)
+# 100 s of event time; windows fire in every batch
+WINDOWS = Size(events=2_000_000, rows_per_file=200_000, warmup_events=400_000)
+QUICK_WINDOWS = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
+WINDOW_JOBS = ("window", "sliding")
+
+
+def size_of(job: str, *, quick: bool) -> Size:
+    """How many events a job gets."""
+    if job in WINDOW_JOBS:
+        return QUICK_WINDOWS if quick else WINDOWS
+    return QUICK if quick else FULL
 
 
 def options() -> argparse.Namespace:
@@ -73,7 +90,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small, once, writes no page")
     parser.add_argument("--runs", type=int, default=None, help="runs of each system (3; quick: 1)")
     parser.add_argument("--only", default="", help="comma-separated systems or jobs")
-    parser.add_argument("--jobs", default="reduce,native", help="reduce, state, native")
+    parser.add_argument(
+        "--jobs", default="reduce,native", help="reduce, state, native, window, sliding"
+    )
     return parser.parse_args()
 
 
@@ -86,11 +105,21 @@ def missing(system: System) -> str:
     return ""
 
 
+def data_of(size: Size, folder: Path) -> Path:
+    """The folder with that many events; they are written when they are first needed."""
+    events = folder / f"data-{size.events}"
+    if not events.exists():
+        data.write_events(
+            events, events=size.events, rows_per_file=size.rows_per_file, with_csv=True
+        )
+    return events
+
+
 def run_once(system: System, job: str, size: Size, folder: Path) -> report.Result:
     """Runs one system once; its last line of output is its result."""
     scratch = Path(tempfile.mkdtemp(dir=folder))
     command = [system.python, str(HERE / "systems" / system.script), "--job", job]
-    command += ["--data", str(folder / "data"), "--scratch", str(scratch)]
+    command += ["--data", str(data_of(size, folder)), "--scratch", str(scratch)]
     command += ["--events", str(size.events), "--warmup-events", str(size.warmup_events)]
     command += ["--variant", system.variant]
     environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
@@ -130,15 +159,11 @@ def chosen(wanted: argparse.Namespace) -> list[tuple[System, str]]:
 
 def main() -> int:
     wanted = options()
-    size = QUICK if wanted.quick else FULL
     runs = wanted.runs or (1 if wanted.quick else 3)
     results: list[report.Result] = []
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         folder = Path(name)
-        data.write_events(
-            folder / "data", events=size.events, rows_per_file=size.rows_per_file, with_csv=True
-        )
         for run in range(runs):
             for system, job in chosen(wanted):
                 problem = missing(system)
@@ -146,12 +171,17 @@ def main() -> int:
                     results.append(report.Result(system.name, job, problem=problem))
                     continue
                 print(f"run {run + 1} of {runs}: {job} on {system.name} ...", flush=True)
+                size = size_of(job, quick=wanted.quick)
                 results.append(run_once(system, job, size, folder))
+    sizes = {job: size_of(job, quick=wanted.quick) for _, job in chosen(wanted)}
     setting = report.Setting(
-        events=size.events,
+        sizes={
+            job: report.JobSize(
+                size.events, size.rows_per_file * data.FILES_PER_BATCH, size.warmup_events
+            )
+            for job, size in sizes.items()
+        },
         keys=data.KEYS,
-        batch=size.rows_per_file * data.FILES_PER_BATCH,
-        warmup_events=size.warmup_events,
         runs=runs,
         seconds=round(time.perf_counter() - began),
     )

@@ -43,7 +43,9 @@ class FilesPartition(StatelessSourcePartition[Any]):
 
     def read(self, files: list[Path]) -> Iterator[list[tuple[str, float]]]:
         for file in files:
-            for batch in pq.ParquetFile(file).iter_batches(ITEMS_PER_CALL):
+            for batch in pq.ParquetFile(file).iter_batches(
+                ITEMS_PER_CALL, columns=["key", "value"]
+            ):
                 keys, values = (column.to_numpy().tolist() for column in batch.columns)
                 yield list(zip(map(str, keys), values, strict=True))
 

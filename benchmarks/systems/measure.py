@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 SMALLEST_BATCH = 1_000
+# how long jobs with event time wait for records that are out of order; data.py stays below
+DISORDER_MS = 100
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -100,6 +102,14 @@ def read_events(spark: SparkSession, data: Path) -> DataFrame:
     return reader.parquet(str(data / "parquet"))
 
 
+def read_timed_events(spark: SparkSession, data: Path) -> DataFrame:
+    """The events with their event time and a watermark on it, two files a batch."""
+    schema = "key long, value double, ts long"
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 2)
+    events = reader.parquet(str(data / "parquet")).selectExpr("*", "timestamp_millis(ts) as time")
+    return events.withWatermark("time", f"{DISORDER_MS} milliseconds")
+
+
 def run_to_noop(frame: DataFrame, scratch: Path) -> None:
     """Runs a stream to its end; the noop sink computes every row and drops it in the JVM."""
     query = (
@@ -112,15 +122,29 @@ def run_to_noop(frame: DataFrame, scratch: Path) -> None:
     query.awaitTermination()
 
 
-def measure_query(options: argparse.Namespace, run: Callable[[], object], *, system: str) -> None:
-    """Runs one Spark query to its end and reports its steady state from Spark's own progress."""
+def measure_query(
+    options: argparse.Namespace,
+    run: Callable[[], object],
+    *,
+    system: str,
+    every_batch: bool = False,
+) -> None:
+    """Runs one Spark query to its end and reports its steady state from Spark's own progress.
+
+    Args:
+        options: of the script.
+        run: starts the query and waits for its end.
+        system: what to report it as.
+        every_batch: count the time of batches without events as well: they fire windows.
+    """
     memory = WorkerMemory()
     began = time.perf_counter()
     with QueryCatcher() as queries, memory:
         run()
     seconds = time.perf_counter() - began
     # Batches of a few rows carry headrace's own commands, not events.
-    progress = [p for p in queries[0].recentProgress if p["numInputRows"] >= SMALLEST_BATCH]
+    smallest = 0 if every_batch else SMALLEST_BATCH
+    progress = [p for p in queries[0].recentProgress if p["numInputRows"] >= smallest]
     done, steady_events, steady_ms = 0, 0, 0
     for batch in progress:
         if done >= options.warmup_events:
