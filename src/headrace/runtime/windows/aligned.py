@@ -30,7 +30,7 @@ from headrace.runtime.windows.panes import Panes
 from headrace.runtime.windows.rolling import RollingAggregate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from headrace.runtime.operators.window import WindowOperator
     from headrace.runtime.records import Records
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     # from, to, what this batch touched, what is stored
     OpenPane = tuple[int, int, dict[Any, Any], dict[Any, Any]]
 
+# Results go on in lists of about this length: a watermark may pass many windows of many keys.
+EMITTED_AT_ONCE = 20_000
 # an empty stretch of time: the record needs care
 _CARE: OpenPane = (0, 0, {}, {})
 _NO_CLEARING = {ProcessWindowFunction.clear, ProcessAllWindowFunction.clear}
@@ -261,21 +263,27 @@ class AlignedWindows:
 
     def _fire(self, start: int) -> None:
         operator = self.operator
-        contents = self._contents(start)
         window = TimeWindow(start, start + self.size)
         if operator.description.function is None and not operator.buffers:
-            values = contents.values()
-            get_result = None if operator.reduce is not None else operator.aggregate.get_result
-            results = values if get_result is None else map(get_result, values)
+            results: Any = self._accumulators(start)
+            if operator.reduce is None:
+                results = map(operator.aggregate.get_result, results)
             operator.out.extend(results, window.max_timestamp())
-            return
-        for operator.key, content in contents.items():
-            operator.emit(window, content)
+        else:
+            for operator.key, content in self._contents(start).items():
+                operator.emit(window, content)
+        if len(operator.out.values) >= EMITTED_AT_ONCE:
+            operator.out.flush()
 
     def _contents(self, start: int) -> dict[Any, Any]:
-        if self.merging is not None:
-            return self.merging.contents(start, start + self.size)
-        return self.panes.open(start).contents()
+        if self.merging is None:
+            return self.panes.open(start).contents()
+        return self.merging.contents(start, start + self.size)
+
+    def _accumulators(self, start: int) -> Iterable[Any]:
+        if self.merging is None:
+            return self._contents(start).values()
+        return self.merging.accumulators(start, start + self.size)
 
     def _is_over(self, start: int, watermark: int) -> bool:
         over_at = start + self.size - 1 + self.operator.lateness

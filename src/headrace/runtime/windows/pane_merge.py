@@ -77,31 +77,27 @@ class PaneMerge:
 
     def contents(self, start: int, end: int) -> dict[Any, Any]:
         """By key what a window holds; windows are asked for in the order of time."""
+        accumulators = self.accumulators(start, end)
+        keys = chain(self._front, (key for key in self._back if key not in self._front))
+        return dict(zip(keys, accumulators, strict=True))
+
+    def accumulators(self, start: int, end: int) -> list[Any]:
+        """The same without the keys."""
         if self._edge is None or start >= self._edge:
             self._turn(start, end)
         else:
             self._leave(start)
             if not (self._take_in(end) and self._redo(start)):
                 self._turn(start, end)
-        return self._copies() if self._copying else self._whole()
-
-    def _whole(self) -> dict[Any, Any]:
-        """The front and the back of every key in one."""
         front, back, combine = self._front, self._back, self._combine
-        whole = {
-            key: combine(first, back[key]) if key in back else first for key, first in front.items()
-        }
-        for key in back.keys() - front.keys():
-            whole[key] = back[key]
-        return whole
-
-    def _copies(self) -> dict[Any, Any]:
-        """The same where nothing that is kept may be given away."""
-        front, back = self._front, self._back
-        return {
-            key: accumulator if key in front and key in back else _copy(accumulator)
-            for key, accumulator in self._whole().items()
-        }
+        # `combine` copies where that is needed; what goes out as it is must be copied as well
+        alone: Any = _copy if self._copying else _as_it_is
+        found = [
+            combine(first, back[key]) if key in back else alone(first)
+            for key, first in front.items()
+        ]
+        found += [alone(rest) for key, rest in back.items() if key not in front]
+        return found
 
     def content_of(self, key: Any, start: int, end: int) -> Any:
         """What a window that has been asked for before holds of one key by now."""
@@ -122,14 +118,13 @@ class PaneMerge:
         combine, before = self._combine, front.get
         self._leaving = {}
         for pane in reversed(self._panes.between(start, end)):
-            contents = pane.contents()
+            contents = pane.read()
             if not self._check(pane.start, contents):
                 return self._turn(start, end)
             left = self._leaving[pane.start] = {}
             for key, first in contents.items():
                 rest = left[key] = before(key, NO_ENTRY)
                 front[key] = first if rest is NO_ENTRY else combine(first, rest)
-            pane.release()
         if self._must_copy(front.values()):
             return self._turn(start, end)
         self._front, self._back = front, {}
@@ -155,7 +150,7 @@ class PaneMerge:
         back = self._back
         combine, before = self._combine, back.get
         for pane in self._panes.between(self.done, end):
-            contents = pane.contents()
+            contents = pane.read()
             if not self._check(pane.start, contents):
                 return False
             last = NO_ENTRY
@@ -165,7 +160,6 @@ class PaneMerge:
             # one look at what `merge` made is enough here; _turn looks at all of it
             if last is not NO_ENTRY and self._must_copy((last,)):
                 return False
-            pane.release()
         self.done = end
         return True
 
@@ -230,6 +224,10 @@ def _unchangeable(things: Collection[Any]) -> bool:
 
 def _is_plain_tuple(kind: type) -> bool:
     return kind is tuple or (issubclass(kind, tuple) and getattr(kind, "__slots__", None) == ())
+
+
+def _as_it_is(thing: Any) -> Any:
+    return thing
 
 
 def _copy(thing: Any) -> Any:

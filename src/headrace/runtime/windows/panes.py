@@ -73,6 +73,14 @@ class Pane:
             return self.entries
         return {**self.stored, **self.entries} if self.entries else self.stored
 
+    def read(self) -> dict[Any, Any]:
+        """Like `contents`, without keeping in memory what was not there."""
+        cold = self._stored is None
+        contents = self.contents()
+        if cold:
+            self.release()
+        return contents
+
     def settle(self) -> None:
         """What was touched is stored now."""
         if self._stored:
@@ -152,19 +160,21 @@ class Panes:
         self._delete(pane, pane.numbers)
 
     def flush(self, rested: int) -> None:
-        """Write what changed; panes that begin before `rested` are not kept in memory."""
-        kept = 0
+        """Write what changed; panes that begin before `rested` are the first to leave memory."""
         for pane in self.live.values():
             if pane.entries:
                 self._write(pane)
-            if pane.start < rested:
-                pane.release()
-            kept += pane.in_memory
-        if kept > KEPT_ENTRIES:
-            for pane in self.live.values():
-                pane.release()
+        self._release(rested)
+        self._release(self.starts()[-1] + 1 if self.live else rested)
         if self._index_dirty:
             self._write_index()
+
+    def _release(self, before: int) -> None:
+        """Let panes that begin before a time go, if too much is in memory."""
+        if sum(pane.in_memory for pane in self.live.values()) > KEPT_ENTRIES:
+            for pane in self.live.values():
+                if pane.start < before:
+                    pane.release()
 
     def _write(self, pane: Pane) -> None:
         self._append(pane, pane.entries)
