@@ -96,7 +96,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.state-recovery.path",
         "string",
         None,
-        "Savepoint or retained checkpoint to start from.",
+        "Savepoint to start from.",
     ),
     ConfigOption(
         "execution.state-recovery.ignore-unclaimed-state",
