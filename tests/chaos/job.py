@@ -108,8 +108,8 @@ class Disk:
         return "" if done.returncode == 0 else f"no small disk: {done.stderr.strip()}"
 
     def fill(self) -> None:
-        """Leave no byte free."""
-        with contextlib.suppress(OSError), self._ballast.open("wb", buffering=0) as ballast:
+        """Leave no byte free; again and again, since the job deletes old files."""
+        with contextlib.suppress(OSError), self._ballast.open("ab", buffering=0) as ballast:
             while True:
                 ballast.write(bytes(1 << 16))
 

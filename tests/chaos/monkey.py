@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
 STOP_PATIENCE_S = 120.0
 BUSY_PATIENCE_S = 5.0  # for a batch to begin
+FULL_PATIENCE_S = 30.0  # for a batch to end
 
 
 @dataclass(frozen=True)
@@ -139,11 +140,18 @@ class Monkey:
         return point + (f", after {after} changes" if point == "commit torn" else "")
 
     def fill_disk(self, dice: tuple[float, ...]) -> str:
-        self.driver.disk.fill()
-        full_s = 2 + 5 * dice[0]
-        time.sleep(full_s)
-        self.driver.disk.free()
-        return f"for {full_s:.1f} s"
+        """Until a batch has failed of it, and a while longer."""
+        driver = self.driver
+        began, read = time.monotonic(), driver.log.stat().st_size
+        hit = False
+        while not hit and time.monotonic() - began < FULL_PATIENCE_S:
+            driver.disk.fill()
+            time.sleep(0.1)
+            hit = b"is started again" in driver.log.read_bytes()[read:] or not driver.alive
+        time.sleep(3 * dice[0])
+        driver.disk.free()
+        met = "a batch failed of it" if hit else "no batch met it"
+        return f"for {time.monotonic() - began:.1f} s, {met}"
 
     # --- processes ---------------------------------------------------------------------------
 
