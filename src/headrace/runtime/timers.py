@@ -78,7 +78,7 @@ class TimerQueue:
     def next_time(self) -> int | None:
         """The earliest timer, or None."""
         for bucket in sorted(self._index):
-            times: list[int] = [timer[0] for timer, _ in self._table(bucket).items()]
+            times: list[int] = [timer[0] for timer, _ in self._table(bucket).scan()]
             if times:
                 return min(times)
         return None
@@ -96,7 +96,7 @@ class TimerQueue:
         """Write what changed, and drop buckets that ran empty."""
         for bucket, table in list(self._tables.items()):
             table.flush()
-            if bucket in self._due_buckets and not table.items():
+            if bucket in self._due_buckets and table.is_empty():
                 table.drop()
                 del self._tables[bucket]
                 self._index.discard(bucket)

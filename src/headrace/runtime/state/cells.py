@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NO_ENTRY: Any = object()  # the value of a cell whose key has no entry
 
-# A cell, its key, a tuple of two numbers and the place in the dict, as measured: 330 bytes.
+# A cell, its key, a tuple of two numbers and the place in the dict: 320 bytes as measured.
 CELL_BYTES = 330
 # Unpickled values take about this many times their stored size beyond that.
 UNPACKED = 4

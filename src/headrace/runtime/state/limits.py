@@ -21,7 +21,7 @@ class Limits:
     # ... if there are at least so many such pages
     sparse_pages: int = 4
     # a list or map of a key with more entries, or more bytes, is stored in parts of its own
-    inline_entries: int = 256
+    inline_entries: int = 512
     inline_bytes: int = 4096
     # a part of a large list
     chunk_bytes: int = 16 * 1024
