@@ -108,6 +108,7 @@ class JobAgent:
         self._registry = registry
         self._record = record
         self._lease = lease
+        self._lease_failed = False
         self._registered = True
         self._inbox: Inbox | None = None
         self._written: tuple[Any, ...] = ()
@@ -145,11 +146,14 @@ class JobAgent:
             return
         try:
             self._lease.renew()
+            self._lease_failed = False
         except JobError as error:
             self._job.fail(error)
             self._lease = None
         except (ConnectorError, OSError) as error:
-            log.warning("the lock of job %s could not be renewed: %s", self._job.name, error)
+            if not self._lease_failed:  # tried again at every look, told once
+                log.warning("the lock of job %s could not be renewed: %s", self._job.name, error)
+            self._lease_failed = True
 
     # --- the file ----------------------------------------------------------------------------
 
