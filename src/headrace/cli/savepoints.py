@@ -306,7 +306,7 @@ def _matches(
     # only here: these load the API, and pyspark's names
     from headrace.cli.program import capture_program
     from headrace.control.fingerprint import fingerprint
-    from headrace.control.restore import compare
+    from headrace.control.restore import compare, declared_types
     from headrace.control.submit import plan_options
     from headrace.plan.planner import plan
 
@@ -316,7 +316,8 @@ def _matches(
     first = captured[0]
     renamed = mapping or first.spec.option("execution.state-recovery.uid-mapping")
     physical = plan(first.graph, plan_options(first.spec, savepoint.job_id, savepoint))
-    return compare(savepoint, fingerprint(first.graph, physical), renamed)
+    now = fingerprint(first.graph, physical)
+    return compare(savepoint, now, renamed, declared_types(physical))
 
 
 def _show_matches(matches: list[Match], *, starts: bool) -> None:

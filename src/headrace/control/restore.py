@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.control.savepoints import SOURCES_FOLDER, verify
-from headrace.errors import SavepointError
+from headrace.errors import SavepointError, StateError
 from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.state.evolution import changed_type
+from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
 from headrace.spark.seeding import seed_offsets, seed_state
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from headrace.control.fingerprint import Fingerprint, KeptStep
     from headrace.control.savepoints import SavedOperator, SavedSource, Savepoint
+    from headrace.plan.physical import PhysicalPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Match:
 
     Attributes:
         uid: of the operator, in the program where it has one there.
-        fate: kept, new, dropped, or wrong (which keeps the job from starting).
+        fate: kept, converted, new, dropped, or wrong (which keeps the job from starting).
         note: in words.
     """
 
@@ -40,7 +43,10 @@ class Match:
 
 
 def compare(
-    savepoint: Savepoint, program: Fingerprint, renamed: Mapping[str, str] | None = None
+    savepoint: Savepoint,
+    program: Fingerprint,
+    renamed: Mapping[str, str] | None = None,
+    declared: Mapping[str, Mapping[str, Recorded]] | None = None,
 ) -> list[Match]:
     """Operator by operator and source by source: what a start from the savepoint would do.
 
@@ -48,11 +54,17 @@ def compare(
         savepoint: the savepoint.
         program: the program that would start.
         renamed: uids of the program for old uids.
+        declared: the types of states that the program tells before it runs (`declared_types`);
+            those that a function asks for in open() are compared when the job opens them.
     """
+    types = declared or {}
     names = dict(renamed or {})
     stored = {names.get(operator.uid, operator.uid): operator for operator in savepoint.operators}
     steps = {step.uid: step for step in program.steps if step.kind != "sink"}
-    found = [_operator(uid, stored.get(uid), step) for uid, step in steps.items()]
+    found = [
+        _typed(_operator(uid, stored.get(uid), step), stored.get(uid), types.get(uid, {}))
+        for uid, step in steps.items()
+    ]
     for uid, operator in stored.items():
         if uid not in steps:
             found.append(_gone(uid, operator))
@@ -88,6 +100,39 @@ def _operator(uid: str, old: SavedOperator | None, step: KeptStep) -> Match:
         f", parallelism {step.parallelism} instead of {old.parallelism}"
     )  # fmt: skip
     return Match(uid, "kept", f"{entries:,} entries{scaled}", old.uid)
+
+
+def _typed(match: Match, old: SavedOperator | None, declared: Mapping[str, Recorded]) -> Match:
+    """A match, with what becomes of states whose declared type is another one."""
+    if old is None or match.fate != "kept":
+        return match
+    notes = []
+    for state in old.states:
+        if state.name not in declared or not state.type:
+            continue
+        before, after = Recorded(**state.type), declared[state.name]
+        if after.type in (before.type, "pickled"):
+            continue
+        try:
+            changed_type(match.uid, state.name, before, after)
+        except StateError as error:
+            return Match(match.uid, "wrong", error.message, old.uid)
+        notes.append(f"{state.name} from {before} to {after}")
+    if not notes:
+        return match
+    return Match(match.uid, "converted", f"{match.note}; {', '.join(notes)}", old.uid)
+
+
+def declared_types(physical: PhysicalPlan) -> dict[str, dict[str, Recorded]]:
+    """The types of states that are known before a function is opened: those of broadcast state."""
+    return {
+        plan.uid: {
+            f"broadcast/{descriptor.name}": Recorded.of(descriptor, "broadcast")
+            for descriptor in getattr(plan.operator, "descriptors", ())
+        }
+        for stage in physical.stages
+        for plan in stage.operators
+    }
 
 
 def _gone(uid: str, operator: SavedOperator) -> Match:
@@ -160,7 +205,7 @@ def restore(
 
 
 def _claims(program: Fingerprint, matches: list[Match]) -> tuple[tuple[Claim, ...], ...]:
-    kept = {m.uid: m.stored_uid for m in matches if m.fate == "kept"}
+    kept = {m.uid: m.stored_uid for m in matches if m.fate in ("kept", "converted")}
     stages: list[list[Claim]] = [[] for _ in range(program.stages)]
     for step in program.steps:
         stored = kept.get(step.uid)
@@ -180,7 +225,9 @@ def _place_sources(
 ) -> None:
     """Let every source that is kept begin where it was."""
     stored = {source.uid: source for source in savepoint.sources}
-    kept = {m.uid: stored.get(m.stored_uid or "") for m in matches if m.fate == "kept"}
+    kept = {
+        m.uid: stored.get(m.stored_uid or "") for m in matches if m.fate in ("kept", "converted")
+    }
     offsets: list[str | None] = []
     copies: list[tuple[int, int]] = []
     for (uid, kind), width in zip(program.sources, streams, strict=True):

@@ -26,7 +26,7 @@ from headrace.control.job_dir import JobDir, new_job_id
 from headrace.control.lease import Lease
 from headrace.control.messages import BatchMessages, read_messages
 from headrace.control.registry import Registry
-from headrace.control.restore import check, compare, restore
+from headrace.control.restore import check, compare, declared_types, restore
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.datastream.connectors.collection import CollectionSource
@@ -145,7 +145,8 @@ def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
     drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))
     matches: list[Match] = []
     if savepoint is not None:
-        matches = compare(savepoint, now, spec.option("execution.state-recovery.uid-mapping"))
+        renamed = spec.option("execution.state-recovery.uid-mapping")
+        matches = compare(savepoint, now, renamed, declared_types(physical))
         check(savepoint, matches, allow_dropped=drop)
     else:
         job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)

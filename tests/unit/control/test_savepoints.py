@@ -29,6 +29,7 @@ from headrace.control.savepoints import Savepoint as StoredSavepoint
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.provider import StateProvider
+from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
 from headrace.state import Savepoint, check_readable
 
@@ -171,6 +172,27 @@ def test_a_start_that_would_lose_state_has_to_be_allowed() -> None:
     wrong = compare(stored(), program(replace(COUNT, max_parallelism=64)))
     with pytest.raises(SavepointError, match=r"set_max_parallelism\(128\)"):
         check(stored(), wrong, allow_dropped=True)
+
+
+def test_types_that_are_declared_before_a_start_are_compared() -> None:
+    kept = SavedState(
+        "broadcast/rules", {"kind": "broadcast", "type": {"map": ["string", "int"]}}, 2
+    )
+    old = stored(operators=(SavedOperator("count", "Count", "process", 2, 128, (kept,)),))
+
+    def fate(value: str) -> Any:
+        declared = {"broadcast/rules": Recorded("broadcast", {"map": ["string", value]})}
+        (match,) = (
+            m for m in compare(old, program(COUNT), {}, {"count": declared}) if m.uid == "count"
+        )
+        return match
+
+    assert fate("int").fate == "kept"
+    assert fate("double").fate == "converted"
+    assert "from broadcast of MAP<STRING, INT> to broadcast of MAP<STRING, DOUBLE>" in (
+        fate("double").note
+    )
+    assert fate("string").fate == "wrong"
 
 
 # --- state from values ---------------------------------------------------------------------------
