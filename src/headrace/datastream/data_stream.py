@@ -483,6 +483,8 @@ class DataStream:
         """The stream as a streaming Spark DataFrame, to go on with Spark's own API.
 
         The stream needs a row or tuple type. Other sinks of the program are not part of it.
+        The query is yours: nobody tells it that its input has ended, so windows that are open
+        then do not fire.
         """
         return self._env._to_dataframe(self)
 
