@@ -22,6 +22,8 @@ BASELINE = {
     "native": "pyspark_native",
     "window": "pyspark_window",
     "sliding": "headrace_window_python",
+    "scale": "headrace_10k",
+    "floor": "headrace_floor",
 }
 # Python is compared to Python.
 BASELINE_OF_SYSTEM = {
@@ -35,6 +37,8 @@ TITLES = {
     "native": "filter and projection given as expressions",
     "window": "tumbling windows of 1 s, count and sum a key",
     "sliding": "windows of 60 s that slide by 1 s, against tumbling ones of 1 s, in Python",
+    "scale": "the job `state` with a large state, against a small one",
+    "floor": "batches of 100 events through one Python stage with state",
 }
 
 LABELS = {
@@ -52,6 +56,10 @@ LABELS = {
     "pyspark_window_packed": "PySpark by hand (transformWithState, one value and one timer a key)",
     "headrace_window_python": "headrace (AggregateFunction, tumbling, discarding sink)",
     "headrace_window_sliding": "headrace (AggregateFunction, sliding, discarding sink)",
+    "headrace_10k": "headrace (10,000 keys)",
+    "headrace_1m": "headrace (1,000,000 keys, all equally likely)",
+    "headrace_hot": "headrace (5,000,000 keys in state, 10,000 of them in use)",
+    "headrace_floor": "headrace (discarding sink in the worker)",
 }
 
 
@@ -66,6 +74,7 @@ class Result:
     batch_ms: list[int] = field(default_factory=list)
     worker_rss_mb: list[float] = field(default_factory=list)
     problem: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,7 @@ class Line:
     ratio: float | None
     rss_mb: list[float]
     problem: str
+    note: str = ""
 
     @property
     def rate(self) -> float:
@@ -120,7 +130,7 @@ class Line:
         spread = f"{min(self.rates):,} - {max(self.rates):,}"
         ratio = "-" if self.ratio is None else f"{self.ratio:.2f}"
         memory = " / ".join(f"{size:.0f}" for size in self.rss_mb) or "-"
-        return [label, f"{self.rate:,.0f}", ratio, spread, memory, ""]
+        return [label, f"{self.rate:,.0f}", ratio, spread, memory, self.note]
 
 
 HEADINGS = ("system", "events/s", "ratio", "spread", "worker MB by quarter", "note")
@@ -146,6 +156,7 @@ def lines_of(results: list[Result], job: str) -> list[Line]:
                 ratio,
                 memory[-1] if memory else [],
                 problems[-1] if problems else "",
+                next((r.note for r in reversed(of_job) if r.system == name and r.note), ""),
             )
         )
     return lines

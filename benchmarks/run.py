@@ -60,6 +60,10 @@ SYSTEMS = (
     System("pyspark_window_packed", "pyspark_window_tws.py", ("window",), variant="packed"),
     System("headrace_window_python", "headrace_window.py", ("window", "sliding"), variant="python"),
     System("headrace_window_sliding", "headrace_window.py", ("sliding",), variant="sliding"),
+    System("headrace_10k", "headrace_scale.py", ("scale",), variant="10k"),
+    System("headrace_1m", "headrace_scale.py", ("scale",), variant="1m"),
+    System("headrace_hot", "headrace_scale.py", ("scale",), variant="hot"),
+    System("headrace_floor", "headrace_floor.py", ("floor",)),
 )
 
 
@@ -72,16 +76,17 @@ class Size:
 
 FULL = Size(events=4_000_000, rows_per_file=200_000, warmup_events=800_000)
 QUICK = Size(events=800_000, rows_per_file=100_000, warmup_events=400_000)
-# 100 s of event time; windows fire in every batch
-WINDOWS = Size(events=2_000_000, rows_per_file=200_000, warmup_events=400_000)
-QUICK_WINDOWS = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
-WINDOW_JOBS = ("window", "sliding")
+# for windows 100 s of event time; they fire in every batch
+HALF = Size(events=2_000_000, rows_per_file=200_000, warmup_events=400_000)
+QUICK_HALF = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
+HALF_JOBS = ("state", "window", "sliding", "scale")
+JOBS = ("reduce", "state", "native", "window", "sliding", "scale", "floor")
 
 
 def size_of(job: str, *, quick: bool) -> Size:
     """How many events a job gets."""
-    if job in WINDOW_JOBS:
-        return QUICK_WINDOWS if quick else WINDOWS
+    if job in HALF_JOBS:
+        return QUICK_HALF if quick else HALF
     return QUICK if quick else FULL
 
 
@@ -90,10 +95,12 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small, once, writes no page")
     parser.add_argument("--runs", type=int, default=None, help="runs of each system (3; quick: 1)")
     parser.add_argument("--only", default="", help="comma-separated systems or jobs")
-    parser.add_argument(
-        "--jobs", default="reduce,native", help="reduce, state, native, window, sliding"
-    )
-    return parser.parse_args()
+    parser.add_argument("--jobs", default="", help=f"comma-separated: {', '.join(JOBS)}")
+    wanted = parser.parse_args()
+    if not wanted.jobs:
+        # the quick form must stay below three minutes
+        wanted.jobs = "reduce,native" if wanted.quick else ",".join(JOBS)
+    return wanted
 
 
 def missing(system: System) -> str:
@@ -137,6 +144,7 @@ def run_once(system: System, job: str, size: Size, folder: Path) -> report.Resul
         seconds=line["seconds"],
         batch_ms=line.get("batch_ms", []),
         worker_rss_mb=line.get("worker_rss_mb", []),
+        note=line.get("note", ""),
     )
 
 
