@@ -177,6 +177,30 @@ def test_a_native_window_gives_what_python_gives(
     assert len(expected) > 2
 
 
+def test_a_late_record_does_not_join_an_open_session_on_catalyst(
+    make_env: Callable[..., StreamExecutionEnvironment],
+    write: Callable[[list[Batch]], Path],
+    tmp_path: Path,
+) -> None:
+    """The one difference in results, told in docs/windows.md: Spark looks at the record alone."""
+    batches: list[Batch] = [
+        [("a", 1, 0), ("a", 2, 400), ("b", 3, 1_050)],  # a: [0, 900)
+        [("a", 4, 300)],  # watermark 850: [300, 800) would be over, [0, 900) is not
+    ]
+    sizes = {}
+    for native in (True, False):
+        env = make_env({"headrace.windows.native": native})
+        events = read_events(env, write(batches) if native else tmp_path / "events", endless=False)
+        out = tmp_path / f"out-{native}"
+        sessions = summary_of(EventTimeSessionWindows.with_gap(500))(events)
+        sessions.sink_to(FileSink.parquet(str(out)))
+        env.execute("late for a session")
+        sizes[native] = [(row[0], row[1]) for row in written(out)]
+
+    assert sizes[True] == [("a", 2), ("b", 1)]
+    assert sizes[False] == [("a", 3), ("b", 1)]
+
+
 def test_a_stopped_job_goes_on_where_it_was_and_fires_what_is_open_when_it_drains(
     make_env: Callable[..., StreamExecutionEnvironment],
     write: Callable[[list[Batch]], Path],
