@@ -114,10 +114,6 @@ def run(
     with told_errors(as_json=as_json):
         settings = read_settings(definitions, parallelism=parallelism, master=master, name=name)
         settings |= savepoint_settings(savepoint, allow_dropped=allow_dropped, map_uid=map_uid)
-        if savepoint is not None:
-            from headrace.control.savepoints import read_savepoint
-
-            read_savepoint(settings["execution.state-recovery.path"])  # before Spark is started
         if name is not None:
             registry().check_name_is_free(name)
         if detached or not _is_attached(settings):

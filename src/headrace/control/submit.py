@@ -80,13 +80,14 @@ class JobSpec:
 
 def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     """Plan, build and start; errors in the program are raised here, before anything runs."""
-    base = spec.session or session_of(spec)
-    for file in spec.python_files:
-        base.sparkContext.addPyFile(file)
-    resolve_types(graph, base)
     job_dir = JobDir.open(spec.checkpoint_dir)
     claimed: _Claimed | None = None
     try:
+        _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark is started
+        base = spec.session or session_of(spec)
+        for file in spec.python_files:
+            base.sparkContext.addPyFile(file)
+        resolve_types(graph, base)
         claimed = _claim(graph, spec, job_dir)
         job, agent = _job(claimed, base, job_dir, spec)
     except BaseException:

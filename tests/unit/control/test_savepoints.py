@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from headrace.cli.main import app
 from headrace.common import Types
 from headrace.common.types import Row
+from headrace.control import submit
 from headrace.control.fingerprint import Fingerprint, KeptStep
 from headrace.control.restore import check, compare
 from headrace.control.savepoints import (
@@ -334,9 +336,13 @@ def test_diff_says_before_a_start_what_would_happen(saved: str, tmp_path: Path, 
     assert "max parallelism 32 instead of 64" in wrong.stdout
 
 
-def test_run_refuses_a_wrong_savepoint_before_anything_starts(tmp_path: Path) -> None:
+def test_run_refuses_a_wrong_savepoint_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ, "HEADRACE_HOME": str(tmp_path / "home")})
+    monkeypatch.setattr(submit, "session_of", lambda spec: pytest.fail("Spark was started"))
     file = tmp_path / "job.py"
-    file.write_text("raise SystemExit('was run')")
+    file.write_text(PROGRAM.format(uid="count", width=64))
     answer = headrace("run", "-s", str(tmp_path / "none"), str(file))
-    assert answer.exit_code == 2
+    assert answer.exit_code == 2, answer.output
     assert "there is no savepoint here" in answer.stderr
