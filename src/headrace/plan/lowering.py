@@ -72,16 +72,16 @@ def _lower(
     edge = step.inputs[0]
     origin = edge.origin
     if chosen[origin.id][0] != "native":
-        why = f"it stands behind {origin.name!r}, which runs in Python"
+        why = f"stands behind {origin.name!r}, which runs in Python"
     elif not isinstance(edge.partitioning, Forward):
-        why = "it stands behind an exchange"
+        why = "stands behind an exchange"
     elif len(list(graph.outputs_of(origin))) > 1 and not whole:
         why = f"{origin.name!r} also feeds other steps, and would be read twice"
     elif whole:
         return "native", "column expressions in a native program"
     else:
         return "native", "column expressions, directly behind the source"
-    _check_runs_in_python(step, why)
+    _check_runs_in_python(step, f"it {why}")
     return "python", f"column expressions evaluated in Python: {why}"
 
 
