@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.types import Row
 from headrace.errors import StateError
 from headrace.runtime.codec import DoesNotFit, codec_for
 from headrace.runtime.state.value_types import UNKNOWN, merged, settled, type_of
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from headrace.runtime.state.entries import SavedEntry
 
     Rows = Callable[[SavedEntry], Iterator[tuple[Any, ...]]]
-
-_WINDOW = Types.ROW_NAMED(["start", "end"], [Types.LONG(), Types.LONG()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,6 @@ def _window(namespace: Any) -> Any:
 
 
 def _named_window(bounds: tuple[int, int]) -> Any:
-    from headrace.common.types import Row
-
     return Row(start=bounds[0], end=bounds[1])
 
 
@@ -145,6 +142,6 @@ class TableColumns:
         except DoesNotFit as misfit:
             raise StateError(
                 f"an entry is not of the type that was recorded for its state: {misfit}",
-                fix="pass types=None to look at the values themselves",
+                fix="start the job once with the declared type, which converts or refuses the state",
             ) from None
         return pa.RecordBatch.from_arrays(found.columns, schema=self.schema())
