@@ -142,6 +142,6 @@ class TableColumns:
         except DoesNotFit as misfit:
             raise StateError(
                 f"an entry is not of the type that was recorded for its state: {misfit}",
-                fix="start the job once with the declared type, which converts or refuses the state",
+                fix="start the job once with the declared type: it converts or refuses the state",
             ) from None
         return pa.RecordBatch.from_arrays(found.columns, schema=self.schema())
