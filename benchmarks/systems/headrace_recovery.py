@@ -1,0 +1,250 @@
+"""What safety costs headrace, and how fast it is back: three jobs, one line of JSON each.
+
+`recovery`: a job builds up `--events` keys with 1,000 bytes of state each (1,000,000: 1 GB), its
+driver is killed with -9 and started again; the clock runs from that start to the first batch that
+is committed.  `savepoint`: a savepoint of the same state, and a job restored from it, in MB/s of
+savepoint files.  `state`: the keyed job of headrace_keyed.py with its checkpoint on disk (variant
+`disk`) or in memory (variant `memory`: /dev/shm).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from headrace_keyed import build, events_of
+from measure import arguments, measure_query, report, spark_session
+
+from headrace.common import Configuration, Types
+from headrace.control.savepoints import read_savepoint
+from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.runtime.sinks.discarding import DiscardingSink
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from headrace.common import JobClient
+    from headrace.datastream import RuntimeContext
+
+STATE_BYTES = 1_000  # of one key; no two bytes alike, so that nothing is compressed away
+FILE_ROWS = 50_000  # two files make a batch
+PATIENCE_S = 3_600.0
+DRIVER = "driver"  # the variant that `recovery` starts, kills and starts again
+
+
+class Key(NamedTuple):
+    key: int
+
+
+class Remember(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        blob = Types.PRIMITIVE_ARRAY(Types.BYTE())
+        self.state = runtime_context.get_state(ValueStateDescriptor("blob", blob))
+
+    def process_element(self, value: Key, ctx: Any) -> Iterator[int]:
+        if self.state.value() is None:
+            name = value.key.to_bytes(8, "little")
+            self.state.update(hashlib.shake_128(name).digest(STATE_BYTES))
+        yield value.key
+
+
+def write_keys(folder: Path, keys: int) -> int:
+    """Source files with every key once; how many batches they make."""
+    folder.mkdir(parents=True)
+    everything = np.random.default_rng(7).permutation(keys)
+    parts = np.array_split(everything, -(-keys // FILE_ROWS))
+    for number, part in enumerate(parts):
+        write_file(folder, f"part-{number:05d}", part)
+    return -(-len(parts) // 2)
+
+
+def write_file(folder: Path, name: str, keys: np.ndarray) -> None:
+    pq.write_table(pa.table({"key": keys}), folder / f".{name}")
+    (folder / f".{name}").rename(folder / f"{name}.parquet")
+
+
+def start(scratch: Path, checkpoint: Path, savepoint: str | None = None) -> JobClient:
+    """The job that remembers, on what its source folder holds and on what comes later."""
+    configuration = Configuration()
+    configuration.set_string("execution.checkpointing.dir", str(checkpoint))
+    if savepoint is not None:
+        configuration.set_string("execution.state-recovery.path", savepoint)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(2)
+    source = FileSource.for_bulk_file_format(
+        ParquetColumnarRowInputFormat(Key), str(scratch / "in")
+    )
+    source.monitor_continuously("100 ms").set_option("maxFilesPerTrigger", "2")
+    keyed = env.from_source(source.build(), None, "keys").uid("keys")
+    remembered = keyed.key_by(lambda event: event.key, key_type=Types.LONG()).process(Remember())
+    remembered.uid("remember").sink_to(DiscardingSink()).uid("nowhere")
+    return env.execute_async("remember")
+
+
+def committed(checkpoint: Path) -> int:
+    """How many batches the checkpoint holds."""
+    commits = [file.name for file in (checkpoint / "query" / "commits").glob("[0-9]*")]
+    return 1 + max((int(name) for name in commits if name.isdigit()), default=-1)
+
+
+def wait_until(
+    condition: Callable[[], bool], driver: subprocess.Popen[bytes] | None = None
+) -> None:
+    deadline = time.perf_counter() + PATIENCE_S
+    while not condition():
+        if driver is not None and driver.poll() is not None:
+            raise SystemExit(f"the driver ended with {driver.returncode}")
+        if time.perf_counter() > deadline:
+            raise SystemExit(f"it took more than {PATIENCE_S:.0f} s")
+        time.sleep(0.01)
+
+
+def size_mb(folder: Path) -> float:
+    return round(sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6, 1)
+
+
+# --- recovery ------------------------------------------------------------------------------------
+
+
+def start_driver(options: argparse.Namespace) -> subprocess.Popen[bytes]:
+    command = [sys.executable, __file__, "--job", "recovery", "--variant", DRIVER]
+    command += ["--data", str(options.data), "--scratch", str(options.scratch)]
+    command += ["--events", str(options.events), "--warmup-events", "0"]
+    return subprocess.Popen(command, stdout=sys.stderr, start_new_session=True)
+
+
+def run_driver(options: argparse.Namespace) -> None:
+    """Runs until it is killed."""
+    spark_session(options.scratch)
+    client = start(options.scratch, options.scratch / "job")
+    client.get_job_execution_result().result()
+
+
+def kill_driver(driver: subprocess.Popen[bytes]) -> None:
+    """Python, the JVM and the workers: they share the driver's session, not its group."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == driver.pid:
+                os.kill(int(folder.name), signal.SIGKILL)
+        except (OSError, ValueError):  # it has ended meanwhile
+            continue
+    driver.wait()
+
+
+def measure_recovery(options: argparse.Namespace) -> None:
+    batches = write_keys(options.scratch / "in", options.events)
+    checkpoint = options.scratch / "job"
+    driver = start_driver(options)
+    try:
+        wait_until(lambda: committed(checkpoint) >= batches, driver)
+        kill_driver(driver)
+        before = committed(checkpoint)
+        write_file(options.scratch / "in", "after", np.arange(min(options.events, 1_000)))
+        began = time.perf_counter()
+        driver = start_driver(options)
+        wait_until(lambda: committed(checkpoint) > before, driver)
+        seconds = time.perf_counter() - began
+    finally:
+        kill_driver(driver)
+    report(
+        system="headrace_recovery",
+        job="recovery",
+        events=options.events,
+        seconds=round(seconds, 3),
+        state_mb=round(options.events * STATE_BYTES / 1e6, 1),
+        checkpoint_mb=size_mb(checkpoint),
+    )
+
+
+# --- savepoints ----------------------------------------------------------------------------------
+
+
+def measure_savepoint(options: argparse.Namespace) -> None:
+    scratch = options.scratch
+    batches = write_keys(scratch / "in", options.events)
+    spark = spark_session(scratch)
+    client = start(scratch, scratch / "job")
+    wait_until(lambda: committed(scratch / "job") >= batches)
+    began = time.perf_counter()
+    location = client.stop_with_savepoint(False, str(scratch / "savepoints")).result()
+    saved_s = time.perf_counter() - began
+    megabytes = read_savepoint(location).bytes / 1e6
+    write_file(scratch / "in", "after", np.arange(min(options.events, 1_000)))
+    began = time.perf_counter()
+    restored = start(scratch, scratch / "restored", location)
+    seeded_s = time.perf_counter() - began  # the state is in its new checkpoint
+    before = committed(scratch / "restored")
+    wait_until(lambda: committed(scratch / "restored") > before)
+    first_batch_s = time.perf_counter() - began
+    restored.cancel().result()
+    report(
+        system="headrace_savepoint",
+        job="savepoint",
+        events=options.events,
+        state_mb=round(options.events * STATE_BYTES / 1e6, 1),
+        savepoint_mb=round(megabytes, 1),
+        savepoint_s=round(saved_s, 3),
+        savepoint_mb_per_s=round(megabytes / saved_s, 1),
+        restore_s=round(seeded_s, 3),
+        restore_mb_per_s=round(megabytes / seeded_s, 1),
+        first_batch_s=round(first_batch_s, 3),
+    )
+    spark.stop()
+
+
+# --- the cost of checkpoints ---------------------------------------------------------------------
+
+
+def measure_checkpoints(options: argparse.Namespace) -> None:
+    memory = options.variant == "memory"
+    place = Path(tempfile.mkdtemp(prefix="headrace-bench-", dir="/dev/shm")) if memory else None
+    spark = spark_session(options.scratch)
+    try:
+        configuration = Configuration()
+        checkpoint = (place or options.scratch) / "job"
+        configuration.set_string("execution.checkpointing.dir", str(checkpoint))
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(2)
+        build("state", events_of(env, options.data)).sink_to(DiscardingSink())
+        system = f"headrace_checkpoint_{'memory' if memory else 'disk'}"
+        measure_query(options, lambda: env.execute("bench"), system=system)
+    finally:
+        spark.stop()
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def main() -> None:
+    options = arguments()
+    if options.variant == DRIVER:
+        run_driver(options)
+    elif options.job == "recovery":
+        measure_recovery(options)
+    elif options.job == "savepoint":
+        measure_savepoint(options)
+    elif options.job == "state" and options.variant in ("disk", "memory"):
+        measure_checkpoints(options)
+    else:
+        raise SystemExit("--job recovery, savepoint, or state with --variant disk or memory")
+
+
+if __name__ == "__main__":
+    main()
