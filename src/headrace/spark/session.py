@@ -51,7 +51,7 @@ _JOB_SETTINGS = {
 
 # On a local disk Spark's default way to write checkpoint files forks a process for every look at a
 # file: 40 to 85 forks and about 80 ms a batch.  This one renames just as atomically there
-# (docs/decisions/0005-batch-floor.md); on other file systems Spark's default stays.
+# (docs/decisions/0007-the-floor-of-a-batch.md); on other file systems Spark's default stays.
 _LOCAL_CHECKPOINT_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
