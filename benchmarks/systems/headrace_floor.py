@@ -41,7 +41,7 @@ def main() -> None:
     began = time.perf_counter()
     with QueryCatcher() as queries:
         env.execute("floor")
-    batches = [p for p in queries[0].recentProgress if p["numInputRows"] >= EVENTS][WARM_UP:]
+    batches = [p for p in queries[0].recentProgress if p["sources"][0]["numInputRows"]][WARM_UP:]
     median = statistics.median(batch["batchDuration"] for batch in batches)
     parts = {
         part: statistics.median(batch["durationMs"].get(part, 0) for batch in batches)

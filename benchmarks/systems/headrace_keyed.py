@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from headrace.datastream import DataStream, RuntimeContext
 
+
 class Event(NamedTuple):
     key: int
     value: float

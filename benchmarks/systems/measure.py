@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-SMALLEST_BATCH = 1_000
 # how long jobs with event time wait for records that are out of order; data.py stays below
 DISORDER_MS = 100
 FILE_MANAGER = (
@@ -147,15 +146,22 @@ def measure_query(
     with QueryCatcher() as queries, memory:
         run()
     seconds = time.perf_counter() - began
-    # Batches of a few rows carry headrace's own commands, not events.
-    smallest = 0 if every_batch else SMALLEST_BATCH
-    progress = [p for p in queries[0].recentProgress if p["numInputRows"] >= smallest]
+    everything = queries[0].recentProgress
+    # Rows of further sources are headrace's own commands. Where workers read the files, Spark
+    # counts files: all of them are of one size.
+    rows = [batch["sources"][0]["numInputRows"] for batch in everything]
+    weight = 1 if sum(rows) >= options.events else options.events // max(sum(rows), 1)
+    progress = [
+        (count * weight, batch)
+        for count, batch in zip(rows, everything, strict=True)
+        if count or every_batch
+    ]
     done, steady_events, steady_ms = 0, 0, 0
-    for batch in progress:
+    for count, batch in progress:
         if done >= options.warmup_events:
-            steady_events += batch["numInputRows"]
+            steady_events += count
             steady_ms += batch["batchDuration"]
-        done += batch["numInputRows"]
+        done += count
     if done < options.events:
         raise SystemExit(f"only {done} of {options.events} events were processed")
     report(
@@ -164,7 +170,7 @@ def measure_query(
         events=done,
         seconds=round(seconds, 3),
         events_per_s=round(steady_events / (steady_ms / 1000)),
-        batch_ms=[batch["batchDuration"] for batch in progress],
+        batch_ms=[batch["batchDuration"] for _, batch in progress],
         worker_rss_mb=memory.quarters(),
     )
 

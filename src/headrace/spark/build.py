@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors.file_source import FileSource
 from headrace.errors import HeadraceError
 from headrace.runtime.control_packets import source_edges
 from headrace.runtime.pickling import main_classes
 from headrace.spark.collection_reader import open_collection
+from headrace.spark.file_reader import is_read_by_workers, open_file_paths
 from headrace.spark.native import apply_native
 from headrace.spark.slots import slot_ids
 from headrace.spark.sources import open_source
@@ -33,6 +35,8 @@ from headrace.spark.worker import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.graph.nodes import Step
@@ -85,6 +89,11 @@ def source_frame(
     if isinstance(source, CollectionSource) and not plan.native_steps and is_local(job_dir):
         folder = local_path(job_dir) / "sources" / plan.step.stable_id
         return open_collection(source, spark, folder, options.max_records_per_batch)
+    if isinstance(source, FileSource) and not plan.native_steps and is_read_by_workers(source):
+        return _explained(
+            plan.step,
+            lambda: open_file_paths(source, spark, max_files_per_batch=options.max_files_per_batch),
+        )
     frame = open_step(plan.step, spark, job_dir, options)
     for step in plan.native_steps:
         frame = apply_native(frame, step)
@@ -93,9 +102,16 @@ def source_frame(
 
 def open_step(step: Step, spark: SparkSession, job_dir: str, options: SourceOptions) -> DataFrame:
     """The DataFrame of a source step; what cannot be read is told with the user's line."""
-    assert step.source is not None
+    source = step.source
+    assert source is not None
+    return _explained(
+        step, lambda: open_source(source, spark, job_dir, options, source_id=step.stable_id)
+    )
+
+
+def _explained(step: Step, open_frame: Callable[[], DataFrame]) -> DataFrame:
     try:
-        return open_source(step.source, spark, job_dir, options, source_id=step.stable_id)
+        return open_frame()
     except HeadraceError as error:
         if error.where is None:
             error.where = str(step.call_site)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyspark.sql.functions as sf
 import pyspark.sql.types as st
 
-from headrace.common.typeinfo import Types
+from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.datastream.connectors.file_source import (
     FileSource,
     MalformedRecords,
@@ -23,12 +23,18 @@ from headrace.datastream.connectors.file_source import (
 from headrace.datastream.formats.csv_reader import CORRUPT_FIELD, CsvReaderFormat
 from headrace.datastream.formats.json_reader import JsonReaderFormat
 from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
+from headrace.runtime.parquet_parts import is_plain
 from headrace.spark.types import spark_schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from headrace.datastream.connectors.base import Source
+
 __all__ = ["ensure_path_exists", "explain_read_failure", "open_file_source", "whole_file_settings"]
+
+# The column with the paths of files that workers read themselves.
+PATHS = "__paths"
 
 # Spark's default of 7 days silently ignores a file that arrives with an old date, for example one
 # copied with its times. Flink remembers every file, too.
@@ -52,6 +58,63 @@ def open_file_source(
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 
+_BINARY_FILE = "path string, modificationTime timestamp, length long, content binary"
+# What only says which files there are, and leaves how they are read alone.
+_LISTING_OPTIONS = {
+    "maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "fileNameOnly", "maxFileAge",
+    "recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "cleanSource",
+    "sourceArchiveDir", "maxCachedFiles",
+}  # fmt: skip
+# A larger file is worth being read by several tasks, which only Spark's reader can do.
+_WHOLE_FILE_BYTES = 256 * 1024 * 1024
+
+
+def is_read_by_workers(source: Source) -> bool:
+    """Whether Spark only needs to list the files: Parquet of plain columns on a local disk."""
+    if not isinstance(source, FileSource) or source.file_format.reader_name() != "parquet":
+        return False
+    row_type = source.produced_type()
+    return (
+        isinstance(row_type, RowTypeInfo)
+        and is_plain(row_type)
+        and _LISTING_OPTIONS.issuperset(source.options)
+        and all(_has_small_files(path) for path in source.paths)
+    )
+
+
+def _has_small_files(path: str) -> bool:
+    if "://" in path or _has_wildcards(path):
+        return False
+    place = Path(path.removeprefix("file:"))
+    files = place.rglob("*") if place.is_dir() else [place]
+    return all(file.stat().st_size <= _WHOLE_FILE_BYTES for file in files if file.is_file())
+
+
+def open_file_paths(
+    source: FileSource, spark: SparkSession, *, max_files_per_batch: int | None
+) -> DataFrame:
+    """The paths of a source's files as a stream; progress is kept as if they were read here."""
+    frames = []
+    for path in source.paths:
+        ensure_path_exists(spark, path)
+        reader = spark.readStream.format("binaryFile").schema(_BINARY_FILE)
+        options = _listing_options(source, max_files_per_batch)
+        frames.append(reader.options(**options).load(path).select(sf.col("path").alias(PATHS)))
+    return reduce(lambda one, other: one.unionAll(other), frames)
+
+
+def _listing_options(source: FileSource, max_files: int | None) -> dict[str, str]:
+    options = {
+        "recursiveFileLookup": "true",
+        "maxFileAge": _REMEMBER_FILES,
+        **source.file_format.reader_options(),
+        **source.options,
+    }
+    if max_files is not None:
+        options.setdefault("maxFilesPerTrigger", str(max_files))
+    return options
+
+
 def whole_file_settings() -> dict[str, str]:
     """Session settings under which Spark reads every file in one piece, one task a file.
 
@@ -68,14 +131,7 @@ def whole_file_settings() -> dict[str, str]:
 def _open_path(
     source: FileSource, spark: SparkSession, path: str, max_files: int | None
 ) -> DataFrame:
-    options = {
-        "recursiveFileLookup": "true",
-        "maxFileAge": _REMEMBER_FILES,
-        **source.file_format.reader_options(),
-        **source.options,
-    }
-    if max_files is not None:
-        options.setdefault("maxFilesPerTrigger", str(max_files))
+    options = _listing_options(source, max_files)
     reader = spark.readStream.format(source.file_format.reader_name()).options(**options)
     frame = reader.schema(_file_schema(source)).load(path)
     if _fails_on_bad_lines(source):

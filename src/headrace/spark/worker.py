@@ -25,11 +25,13 @@ from headrace.runtime.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.codec import codec_for
 from headrace.runtime.control_packets import control_packets
 from headrace.runtime.outbox import Outbox
+from headrace.runtime.parquet_parts import read_parquet
 from headrace.runtime.pickling import adopt_main_classes
 from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.task import StopTask, Task, pickle_error
 from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
+from headrace.spark.file_reader import PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -170,6 +172,10 @@ def source_parts(batches: Iterable[pa.RecordBatch], codec: Any) -> Iterator[tupl
             for cell in batch.column(0).to_pylist():
                 found = pa.ipc.read_record_batch(pa.py_buffer(cell), codec.schema)
                 yield "", Records(batch=found, codec=codec)
+            continue
+        if PATHS in batch.schema.names:
+            for path in batch.column(0).to_pylist():
+                yield from (("", records) for records in read_parquet(path, codec))
             continue
         if "__split" not in batch.schema.names:
             yield "", _source_records(batch, codec)
