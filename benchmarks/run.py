@@ -76,8 +76,8 @@ class Size:
 
 FULL = Size(events=4_000_000, rows_per_file=200_000, warmup_events=800_000)
 QUICK = Size(events=800_000, rows_per_file=100_000, warmup_events=400_000)
-# for windows 100 s of event time; they fire in every batch
-HALF = Size(events=2_000_000, rows_per_file=200_000, warmup_events=400_000)
+# two million that count; for windows some 100 s of event time, and they fire in every batch
+HALF = Size(events=2_800_000, rows_per_file=200_000, warmup_events=800_000)
 QUICK_HALF = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
 HALF_JOBS = ("state", "window", "sliding", "scale")
 JOBS = ("reduce", "state", "native", "window", "sliding", "scale", "floor")
