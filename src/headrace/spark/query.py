@@ -156,7 +156,10 @@ def spark_failure(error: BaseException) -> HeadraceError:
     """Spark's own failure, with its first telling line on top and the rest as the cause."""
     text = str(error).strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = next((line for line in lines if "Caused by" in line), lines[0] if lines else text)
+    first = next((n for n, line in enumerate(lines) if "Caused by" in line), 0)
+    # some messages begin on the line below their class
+    told = [line for line in lines[first : first + 4] if not line.startswith("at ")]
+    telling = " ".join(told) if told and told[0].endswith(":") else (told or [text])[0]
     return JobError(
         f"Spark failed under the job: {telling[:500]}",
         fix="the full report of Spark is the cause of this error (error.__cause__)",
