@@ -45,7 +45,7 @@ LABELS = {
     "pyspark_tws": "PySpark by hand (transformWithState, noop sink)",
     "headrace": "headrace (results as DataFrame, noop sink)",
     "headrace_sink": "headrace (discarding sink in the worker)",
-    "pyflink": "PyFlink (process mode, best settings)",
+    "pyflink": "PyFlink (process mode, best settings; a quarter of the events)",
     "bytewax": "bytewax (two processes)",
     "bare_loop": "bare Python loop (one process, no engine)",
     "pyspark_native": "PySpark by hand (filter, select)",
