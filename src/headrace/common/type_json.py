@@ -11,10 +11,9 @@ The forms are part of the state's format: later versions may add some and must r
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.class_names import class_of_name, name_of_class
 from headrace.common.typeinfo import (
     BasicArrayTypeInfo,
     BasicType,
@@ -96,9 +95,8 @@ def _composite(type_info: TypeInformation) -> Json:
 def _row(type_info: RowTypeInfo) -> Json:
     fields = [to_json(field) for field in type_info.get_field_types()]
     if isinstance(type_info, ClassTypeInfo):
-        cls = type_info.record_class
         return {
-            "class": f"{cls.__module__}:{cls.__qualname__}",
+            "class": name_of_class(type_info.record_class),
             "flavour": type_info.flavour,
             "types": fields,
             "names": type_info.get_field_names(),
@@ -133,16 +131,7 @@ def _unknown(form: Json) -> StateError:
 
 
 def _class_type(form: dict[str, Any]) -> TypeInformation:
-    module, _, name = form["class"].partition(":")
-    try:
-        found: Any = sys.modules.get(module) or importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise StateError(
-            f"the recorded type names the class {name} of module {module}, which is not there",
-            fix="make the class importable under this name again",
-        ) from error
+    found = class_of_name(form["class"])
     return ClassTypeInfo(found, form["flavour"], _all(form["types"]), form["names"])
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
-import importlib
 import pickle
-import sys
 from typing import TYPE_CHECKING, Any
 
 import msgpack
 
+from headrace.common.class_names import class_of_name, name_of_class
 from headrace.common.time import Instant
 from headrace.common.types import Row, RowKind
 from headrace.datastream.window.windows import CountWindow, GlobalWindow, TimeWindow
@@ -58,10 +57,10 @@ def _extension(value: Any) -> msgpack.ExtType:
     if dataclasses.is_dataclass(kind):
         names = [field.name for field in dataclasses.fields(kind)]
         fields = {name: getattr(value, name) for name in names}
-        return msgpack.ExtType(_DATACLASS, encode([_path(kind), fields]))
+        return msgpack.ExtType(_DATACLASS, encode([name_of_class(kind), fields]))
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return msgpack.ExtType(
-            _NAMEDTUPLE, encode([_path(kind), dict(zip(kind._fields, value, strict=True))])
+            _NAMEDTUPLE, encode([name_of_class(kind), dict(zip(kind._fields, value, strict=True))])
         )
     if isinstance(value, int):  # beyond 64 bits
         return msgpack.ExtType(_INTEGER, str(int(value)).encode())
@@ -115,7 +114,7 @@ def _row(parts: list[Any]) -> Row:
 def _dataclass(parts: list[Any]) -> Any:
     """An instance without running __init__; new fields get their defaults, old ones go."""
     path, fields = parts
-    cls = _class(path)
+    cls = class_of_name(path)
     instance = cls.__new__(cls)
     for field in dataclasses.fields(cls):
         object.__setattr__(instance, field.name, _field_value(field, fields, path))
@@ -137,7 +136,7 @@ def _field_value(field: dataclasses.Field[Any], fields: dict[str, Any], path: st
 
 def _namedtuple(parts: list[Any]) -> Any:
     path, fields = parts
-    cls = _class(path)
+    cls = class_of_name(path)
     known = {name: value for name, value in fields.items() if name in cls._fields}
     missing = [n for n in cls._fields if n not in known and n not in cls._field_defaults]
     if missing:
@@ -165,22 +164,3 @@ _READERS: dict[int, Callable[[Any], Any]] = {
     _COUNT_WINDOW: CountWindow,
     _GLOBAL_WINDOW: lambda _: GlobalWindow(),
 }
-
-
-def _path(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def _class(path: str) -> Any:
-    """The class of that name now; a class of the main script is looked for in this main script."""
-    module, _, name = path.partition(":")
-    try:
-        found: Any = sys.modules.get(module) or importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise StateError(
-            f"the savepoint holds instances of {name} of module {module}, which is not there",
-            fix="make the class importable under this name again",
-        ) from error
-    return found

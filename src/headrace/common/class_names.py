@@ -1,0 +1,33 @@
+"""Classes of the user's by name, as stored state refers to them: ``module:Class.Inner``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from headrace.errors import StateError
+
+
+def name_of_class(cls: type) -> str:
+    """The name under which a class is found again."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def class_of_name(path: str) -> Any:
+    """The class of that name now; a class of the main script is looked for in this main script.
+
+    Raises:
+        StateError: there is none.
+    """
+    module, _, name = path.partition(":")
+    try:
+        found: Any = sys.modules.get(module) or importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise StateError(
+            f"stored state names the class {name} of module {module}, which is not there",
+            fix="make the class importable under this name again",
+        ) from error
+    return found
