@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def name_of_class(cls: type) -> str:
@@ -31,3 +35,18 @@ def class_of_name(path: str) -> Any:
             fix="make the class importable under this name again",
         ) from error
     return found
+
+
+def default_of_field(cls: Any, name: str) -> Callable[[], Any] | None:
+    """What makes the default of a field; None if it has none.
+
+    Args:
+        cls: a dataclass or a named tuple.
+        name: one of its fields.
+    """
+    if hasattr(cls, "_field_defaults"):
+        return (lambda: cls._field_defaults[name]) if name in cls._field_defaults else None
+    field = cls.__dataclass_fields__[name]
+    if field.default is not MISSING:
+        return lambda: field.default
+    return None if field.default_factory is MISSING else field.default_factory

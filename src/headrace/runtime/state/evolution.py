@@ -10,12 +10,10 @@ StateError.  Next: runtime/state/recorded.py asks when a state is opened
 
 from __future__ import annotations
 
-import dataclasses
 import decimal
-import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.class_names import class_of_name, default_of_field
 from headrace.common.type_json import type_text
 from headrace.common.types import Row
 from headrace.errors import StateError
@@ -214,7 +212,7 @@ def _class(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
 
     if new["flavour"] == "typeddict":
         return _unless_none(fields)
-    cls = _find_class(new["class"])
+    cls = class_of_name(new["class"])
     if new["flavour"] == "namedtuple":
         return _unless_none(lambda value: cls(**fields(value)))
 
@@ -231,29 +229,14 @@ def _default(new: dict[str, Any], name: str) -> Callable[[], Any]:
     """What a field that is new gets in old values."""
     if new["flavour"] == "typeddict":
         return lambda: None
-    cls = _find_class(new["class"])
-    if new["flavour"] == "namedtuple":
-        if name in cls._field_defaults:
-            value = cls._field_defaults[name]
-            return lambda: value
-    else:
-        field = next(field for field in dataclasses.fields(cls) if field.name == name)
-        if field.default is not dataclasses.MISSING:
-            return lambda: field.default
-        if field.default_factory is not dataclasses.MISSING:
-            return field.default_factory
-    raise CannotConvert(
-        f"field {name!r} of {type_text(new)} is new and has no default, which stored values need",
-        f"give {name} a default value",
-    )
-
-
-def _find_class(path: str) -> Any:
-    module, _, name = path.partition(":")
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+    make = default_of_field(class_of_name(new["class"]), name)
+    if make is None:
+        raise CannotConvert(
+            f"field {name!r} of {type_text(new)} is new and has no default, which stored values "
+            "need",
+            f"give {name} a default value",
+        )
+    return make
 
 
 # --- a whole state -------------------------------------------------------------------------------

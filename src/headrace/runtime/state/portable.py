@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgpack
 
-from headrace.common.class_names import class_of_name, name_of_class
+from headrace.common.class_names import class_of_name, default_of_field, name_of_class
 from headrace.common.time import Instant
 from headrace.common.types import Row, RowKind
 from headrace.datastream.window.windows import CountWindow, GlobalWindow, TimeWindow
@@ -117,34 +117,27 @@ def _dataclass(parts: list[Any]) -> Any:
     cls = class_of_name(path)
     instance = cls.__new__(cls)
     for field in dataclasses.fields(cls):
-        object.__setattr__(instance, field.name, _field_value(field, fields, path))
+        object.__setattr__(instance, field.name, _field_value(cls, field.name, fields))
     return instance
-
-
-def _field_value(field: dataclasses.Field[Any], fields: dict[str, Any], path: str) -> Any:
-    if field.name in fields:
-        return fields[field.name]
-    if field.default is not dataclasses.MISSING:
-        return field.default
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    raise StateError(
-        f"{path} has a new field {field.name!r} without a default, which stored values lack",
-        fix=f"give {field.name} a default value",
-    )
 
 
 def _namedtuple(parts: list[Any]) -> Any:
     path, fields = parts
     cls = class_of_name(path)
-    known = {name: value for name, value in fields.items() if name in cls._fields}
-    missing = [n for n in cls._fields if n not in known and n not in cls._field_defaults]
-    if missing:
+    return cls(**{name: _field_value(cls, name, fields) for name in cls._fields})
+
+
+def _field_value(cls: type, name: str, fields: dict[str, Any]) -> Any:
+    if name in fields:
+        return fields[name]
+    make = default_of_field(cls, name)
+    if make is None:
         raise StateError(
-            f"{path} has new fields without defaults, which stored values lack: {missing}",
-            fix="give them default values",
+            f"{name_of_class(cls)} has a new field {name!r} without a default, which stored "
+            "values lack",
+            fix=f"give {name} a default value",
         )
-    return cls(**known)
+    return make()
 
 
 _READERS: dict[int, Callable[[Any], Any]] = {
