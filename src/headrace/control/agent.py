@@ -19,6 +19,7 @@ from headrace.control.processes import this_process
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
 from headrace.errors import ConnectorError, HeadraceError, JobError
+from headrace.runtime.clock import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def new_record(
 ) -> JobRecord:
     """The record of a job that is about to run in this process."""
     me = this_process()
-    now_ms = _now_ms()
+    now_ms = wall_clock()
     return JobRecord(
         job_id=job.job_id,
         name=job.name,
@@ -127,7 +128,7 @@ class JobAgent:
     def end(self) -> None:
         """The job has ended: write its last state, give the directory free."""
         self._over.set()
-        self._record.ended = _now_ms()
+        self._record.ended = wall_clock()
         self._write()
         if self._lease is not None:
             self._lease.release()
@@ -187,7 +188,7 @@ class JobAgent:
     def _fill(self) -> None:
         job, record = self._job, self._record
         record.state = job.status.name
-        record.updated = _now_ms()
+        record.updated = wall_clock()
         record.restarts = job.restarts
         record.batches = job.metrics.batches
         record.last_batch = job.metrics.last_batch_id
@@ -236,7 +237,3 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "batches": failure.batches,
         "delay_ms": failure.delay_ms,
     }
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -12,6 +12,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from headrace.runtime.clock import wall_clock
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -66,7 +68,7 @@ class CommandWriter:
         except OSError as error:
             # A full disk, say. Without its tick a job whose sources are quiet would sleep for ever.
             log.warning("a timer is due, but its tick could not be written: %s", error)
-            self.wake_at(time.time_ns() // 1_000_000 + _RETRY_MS)
+            self.wake_at(wall_clock() + _RETRY_MS)
 
     def close(self) -> None:
         """No more ticks."""

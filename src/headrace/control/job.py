@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from headrace.control.job_state import check_transition, is_terminal
 from headrace.control.metrics import JobMetrics
 from headrace.control.restart import is_worth_another_try, make_backoff
 from headrace.errors import HeadraceError, JobError
+from headrace.runtime.clock import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,7 +231,7 @@ class Job:
 
     def _wants_another(self, error: BaseException) -> bool:
         """Note the failure, and wait for the next attempt; False to give up."""
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = wall_clock()
         delay_ms = self._backoff.after_failure(now_ms) if self._can_run_again(error) else None
         self.failures.append(Failure(now_ms, error, self.metrics.batches, delay_ms))
         with self._lock:

@@ -1,4 +1,4 @@
-"""The wall clock of processing time."""
+"""The wall clock: processing time, and when things of a job happened."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import time
 
 
 def wall_clock() -> int:
-    """Processing time in epoch milliseconds."""
+    """Now, in epoch milliseconds."""
     return time.time_ns() // 1_000_000

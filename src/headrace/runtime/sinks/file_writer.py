@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from headrace.datastream.connectors.sink import SinkWriter, WriterContext
 from headrace.errors import ConnectorError, TypeMismatchError
+from headrace.runtime.clock import wall_clock
 from headrace.runtime.sinks.bulk_writers import ParquetWriter
 from headrace.runtime.sinks.manifest import FileCommittable, Layout
 
@@ -82,7 +83,7 @@ class FileWriter(SinkWriter):
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Appends records to the files of their buckets."""
-        buckets = self._assigner.buckets(values, timestamps, time.time_ns() // 1_000_000)
+        buckets = self._assigner.buckets(values, timestamps, wall_clock())
         if isinstance(buckets, str):
             self._append(buckets, values)
             return
@@ -99,7 +100,7 @@ class FileWriter(SinkWriter):
             False, with nothing written, when the format or the bucket assigner needs the records
             themselves; then the caller decodes them and calls ``write``.
         """
-        buckets = self._assigner.buckets([], timestamps, time.time_ns() // 1_000_000)
+        buckets = self._assigner.buckets([], timestamps, wall_clock())
         if not isinstance(buckets, str):
             return False
         file = self._file_of(buckets)

@@ -10,7 +10,6 @@ the batch given again, and then with the same batch id and sequence numbers.
 from __future__ import annotations
 
 import inspect
-import time
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from headrace.datastream.connectors.sink import Committer, CommitterContext, Sink, WriterContext
 from headrace.datastream.functions.endpoints import SinkFunction
 from headrace.errors import InvalidArgumentError, UserFunctionError
+from headrace.runtime.clock import wall_clock
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.records import MIN_TIMESTAMP
 from headrace.runtime.runtime_context import SubtaskContext
@@ -75,7 +75,7 @@ class SinkContext(SinkFunction.Context):
 
     def current_processing_time(self) -> int:
         """The clock, in epoch milliseconds."""
-        return time.time_ns() // 1_000_000
+        return wall_clock()
 
     def current_watermark(self) -> int:
         """The lowest watermark there is: the driver sees records when their batch is over."""
