@@ -77,7 +77,7 @@ def fingerprint(graph: StreamGraph, physical: PhysicalPlan) -> Fingerprint:
     kept = [_kept(step, plans.get(step.stable_id)) for step in graph.steps]
     return Fingerprint(
         sources=tuple(
-            (plan.step.stable_id, type(plan.step.source).__name__) for plan in physical.sources
+            (plan.step.stable_id, type(plan.source).__name__) for plan in physical.sources
         ),
         stages=len(physical.stages),
         slots=physical.slots if physical.stages else 1,

@@ -342,10 +342,9 @@ def _query(
 def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:
     """Whether every source that may hold records back has given them all."""
     limited = [
-        (number, plan.step.source)
+        (number, plan.source)
         for number, plan in enumerate(physical.sources)
-        if isinstance(plan.step.source, PythonSource)
-        and not isinstance(plan.step.source, CollectionSource)
+        if isinstance(plan.source, PythonSource) and not isinstance(plan.source, CollectionSource)
     ]
     offsets = query.source_offsets() if limited else []
     return all(

@@ -63,6 +63,4 @@ class PhysicalPlan:
     @property
     def bounded(self) -> bool:
         """Whether the job ends by itself."""
-        return all(
-            plan.step.source is not None and plan.step.source.is_bounded() for plan in self.sources
-        )
+        return all(plan.source.is_bounded() for plan in self.sources)

@@ -203,11 +203,11 @@ def collect_locally(stream: DataStream) -> list[Any]:
         max_parallelism=None if maximum < 0 else maximum,
     )
     with runner as job:
-        inputs = [_all_records(plan.step.source) for plan in job.plan.sources]
+        inputs = [_all_records(plan.source) for plan in job.plan.sources]
         return [*job.run_batch(*inputs), *job.end_of_input()]
 
 
-def _all_records(source: Source | None) -> list[Any]:
+def _all_records(source: Source) -> list[Any]:
     if not isinstance(source, PythonSource) or not source.is_bounded():
         raise UnsupportedStepError(
             f"{type(source).__name__} cannot be read without Spark",
