@@ -12,13 +12,11 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from headrace_keyed import Event, build
+from headrace_keyed import build, events_of
 from measure import QueryCatcher, arguments, report, spark_session
 
 import data
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_system import FileSource
-from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.runtime.sinks.discarding import DiscardingSink
 
 BATCHES, WARM_UP, EVENTS = 100, 40, 100
@@ -33,11 +31,7 @@ def main() -> None:
     spark = spark_session(options.scratch)
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
-    source = FileSource.for_bulk_file_format(
-        ParquetColumnarRowInputFormat(Event), str(folder / "parquet")
-    )
-    one_file = source.set_option("maxFilesPerTrigger", "1").build()
-    build("state", env.from_source(one_file, None, "events")).sink_to(DiscardingSink())
+    build("state", events_of(env, folder, files_per_batch=1)).sink_to(DiscardingSink())
     began = time.perf_counter()
     with QueryCatcher() as queries:
         env.execute("floor")

@@ -49,11 +49,14 @@ class CountAndSum(KeyedProcessFunction):
         yield value.key, count, total
 
 
-def events_of(env: StreamExecutionEnvironment, data: Path) -> DataStream:
+def events_of(
+    env: StreamExecutionEnvironment, data: Path, *, files_per_batch: int = 2
+) -> DataStream:
     source = FileSource.for_bulk_file_format(
         ParquetColumnarRowInputFormat(Event), str(data / "parquet")
     )
-    return env.from_source(source.set_option("maxFilesPerTrigger", "2").build(), None, "events")
+    some = source.set_option("maxFilesPerTrigger", str(files_per_batch)).build()
+    return env.from_source(some, None, "events")
 
 
 def build(job: str, events: DataStream) -> DataStream:
