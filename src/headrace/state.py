@@ -19,6 +19,7 @@ from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
 from headrace.control import savepoints as stored_form
 from headrace.control.job_dir import JobDir
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
+from headrace.runtime.clock import wall_clock
 from headrace.runtime.sinks.storage import Storage, absolute_target
 from headrace.runtime.state.entries import check_state_name
 from headrace.runtime.state.new_entries import NewState
@@ -139,7 +140,7 @@ def _find(uid: str, operators: Iterable[Any], location: str) -> Any:
 def _open(location: str) -> _SavedPlace | _CheckpointPlace:
     if Storage.open(location).exists(stored_form.METADATA):
         return _SavedPlace(stored_form.read_savepoint(location))
-    from headrace.spark.seeding import last_batch
+    from headrace.spark.checkpoint_files import last_batch
 
     identity = JobDir.open(location).read_identity()
     if identity is None or identity.fingerprint is None:
@@ -390,9 +391,7 @@ class Savepoint:
 
     def _described(self, location: str) -> stored_form.Savepoint:
         files = stored_form.written_files(location)
-        saved = stored_form.saved_states(
-            location, [f for f in files if f.startswith(f"{stored_form.STATE_FOLDER}/")]
-        )
+        saved = stored_form.saved_states(location, files)
         operators = tuple(replace(o, states=saved.get(o.uid, ())) for o in self.operators)
         base = self._base
         sources = () if base is None else base.sources
@@ -402,7 +401,7 @@ class Savepoint:
             job_name="" if base is None else base.job_name,
             job_dir="" if base is None else base.job_dir,
             batch_id=0 if base is None else base.batch_id,
-            created_ms=stored_form.now_ms(),
+            created_ms=wall_clock(),
             drained=base is not None and base.drained,
             operators=operators,
             sources=tuple(source for source in sources if source.uid not in self._removed),
@@ -437,7 +436,7 @@ class _Request:
             form = old.type if old is not None else to_json(settled(seen()))
         ttl = old is not None and old.ttl
         recorded = Recorded(self.kind, form, ttl, None if old is None else old.key_type)
-        return NewState(self.uid, self.path, self.width, recorded, stored_form.now_ms())
+        return NewState(self.uid, self.path, self.width, recorded, wall_clock())
 
     def _whole(self, declared: TypeInformation) -> TypeInformation:
         """Descriptors of lists are given the type of an item."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,8 @@ from headrace import __version__
 from headrace.control.fingerprint import Difference, Fingerprint, differences
 from headrace.control.lease import GUARD_FILE, LOCK_FILE
 from headrace.errors import CheckpointMismatchError
-from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.clock import wall_clock
+from headrace.runtime.sinks.storage import Storage, local_path
 
 _FORMAT = 1
 _IDENTITY = "job.json"
@@ -66,10 +66,9 @@ class JobDir:
         return JobDir(checkpoint_dir.rstrip("/"), temporary=False)
 
     @property
-    def local_path(self) -> str | None:
+    def local_path(self) -> Path | None:
         """The directory as a path of this machine, or None."""
-        path = self.location.removeprefix("file://")
-        return None if "://" in path else path
+        return local_path(self.location)
 
     # --- whose checkpoint it is --------------------------------------------------------------
 
@@ -148,7 +147,7 @@ class JobDir:
             "job_id": job_id,
             "name": name,
             "headrace": __version__,
-            "created": created or time.time_ns() // 1_000_000,
+            "created": created or wall_clock(),
             "fingerprint": now.to_json(),
             "restored_from": origin,
         }
@@ -167,8 +166,9 @@ class JobDir:
             self.storage.delete(file)
         for folder in _FOLDERS:
             self.storage.delete_folder(folder)
-        if self.local_path is not None and not any(Path(self.local_path).iterdir()):
-            Path(self.local_path).rmdir()
+        here = self.local_path
+        if here is not None and not any(here.iterdir()):
+            here.rmdir()
 
 
 def new_job_id() -> str:

@@ -17,7 +17,6 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.control.processes import Process, this_process
@@ -25,6 +24,7 @@ from headrace.errors import CheckpointLockedError, ConnectorError, JobError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from headrace.runtime.sinks.storage import Storage
 
@@ -61,7 +61,7 @@ class Lease:
         job_name: str,
         *,
         lease_s: float = 30.0,
-        local_path: str | None = None,
+        local_path: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -192,9 +192,8 @@ class Lease:
         if self._local_path is None:
             yield
             return
-        folder = Path(self._local_path)
-        folder.mkdir(parents=True, exist_ok=True)
+        self._local_path.mkdir(parents=True, exist_ok=True)
         # The file stays: whoever removed it would part those who wait from those who come later.
-        with (folder / GUARD_FILE).open("w") as guard:
+        with (self._local_path / GUARD_FILE).open("w") as guard:
             fcntl.flock(guard, fcntl.LOCK_EX)
             yield

@@ -16,7 +16,8 @@ from headrace.runtime.sinks.storage import Storage
 from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
-from headrace.spark.seeding import seed_offsets, seed_state
+from headrace.spark.checkpoint_files import replace_offsets
+from headrace.spark.seeding import seed_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,11 @@ class Match:
     fate: str
     note: str
     stored_uid: str | None = None
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether it goes on with what the savepoint holds."""
+        return self.fate in ("kept", "converted")
 
 
 def compare(
@@ -86,11 +92,11 @@ def compare(
 def _operator(uid: str, old: SavedOperator | None, step: KeptStep) -> Match:
     if old is None:
         return Match(uid, "new", f"{step.name!r} starts with empty state")
-    entries = sum(state.entries for state in old.states)
-    if old.kind not in ("", step.kind) and entries:  # empty: written by hand (headrace/state.py)
+    # an operator without a kind was written by hand (headrace/state.py)
+    if old.kind not in ("", step.kind) and old.entries:
         note = f"is a {step.kind} now and was a {old.kind}, whose state it cannot read"
         return Match(uid, "wrong", note, old.uid)
-    if old.max_parallelism != step.max_parallelism and entries:
+    if old.max_parallelism != step.max_parallelism and old.entries:
         note = (
             f"max parallelism {step.max_parallelism} instead of {old.max_parallelism}: keys would "
             f"be looked for in the wrong place; set_max_parallelism({old.max_parallelism})"
@@ -99,7 +105,7 @@ def _operator(uid: str, old: SavedOperator | None, step: KeptStep) -> Match:
     scaled = "" if old.parallelism == step.parallelism else (
         f", parallelism {step.parallelism} instead of {old.parallelism}"
     )  # fmt: skip
-    return Match(uid, "kept", f"{entries:,} entries{scaled}", old.uid)
+    return Match(uid, "kept", f"{old.entries:,} entries{scaled}", old.uid)
 
 
 def _typed(match: Match, old: SavedOperator | None, declared: Mapping[str, Recorded]) -> Match:
@@ -136,12 +142,10 @@ def declared_types(physical: PhysicalPlan) -> dict[str, dict[str, Recorded]]:
 
 
 def _gone(uid: str, operator: SavedOperator) -> Match:
-    entries = sum(state.entries for state in operator.states)
-    if not entries:
+    if not operator.entries:
         return Match(uid, "kept", "is gone, and had no state", operator.uid)
-    return Match(
-        uid, "dropped", f"{operator.name!r} is gone, with {entries:,} entries", operator.uid
-    )
+    note = f"{operator.name!r} is gone, with {operator.entries:,} entries"
+    return Match(uid, "dropped", note, operator.uid)
 
 
 def _source(uid: str, kind: str, old: SavedSource | None) -> Match:
@@ -205,7 +209,7 @@ def restore(
 
 
 def _claims(program: Fingerprint, matches: list[Match]) -> tuple[tuple[Claim, ...], ...]:
-    kept = {m.uid: m.stored_uid for m in matches if m.fate in ("kept", "converted")}
+    kept = {m.uid: m.stored_uid for m in matches if m.is_restored}
     stages: list[list[Claim]] = [[] for _ in range(program.stages)]
     for step in program.steps:
         stored = kept.get(step.uid)
@@ -225,9 +229,7 @@ def _place_sources(
 ) -> None:
     """Let every source that is kept begin where it was."""
     stored = {source.uid: source for source in savepoint.sources}
-    kept = {
-        m.uid: stored.get(m.stored_uid or "") for m in matches if m.fate in ("kept", "converted")
-    }
+    kept = {m.uid: stored.get(m.stored_uid or "") for m in matches if m.is_restored}
     offsets: list[str | None] = []
     copies: list[tuple[int, int]] = []
     for (uid, kind), width in zip(program.sources, streams, strict=True):
@@ -245,7 +247,7 @@ def _place_sources(
         offsets += source.offsets
     if program.commands:
         offsets.append(None)
-    seed_offsets(checkpoint, offsets)
+    replace_offsets(checkpoint, offsets)
     _copy_logs(savepoint, checkpoint, job_dir, copies)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +57,11 @@ class SavedOperator:
     max_parallelism: int
     states: tuple[SavedState, ...] = ()
 
+    @property
+    def entries(self) -> int:
+        """How many entries of state it holds."""
+        return sum(state.entries for state in self.states)
+
 
 @dataclass(frozen=True, slots=True)
 class SavedSource:
@@ -95,11 +99,11 @@ class Savepoint:
     @property
     def entries(self) -> int:
         """How many entries of state it holds."""
-        return sum(state.entries for operator in self.operators for state in operator.states)
+        return sum(operator.entries for operator in self.operators)
 
     def state_files(self) -> list[str]:
         """The Parquet files, relative to the location."""
-        return [name for name in self.files if name.startswith(f"{STATE_FOLDER}/")]
+        return _state_files(self.files)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, without the location: a savepoint may be moved."""
@@ -197,6 +201,10 @@ def _broken(location: str, what: str) -> SavepointError:
     )
 
 
+def _state_files(files: Iterable[str]) -> list[str]:
+    return [name for name in files if name.startswith(f"{STATE_FOLDER}/")]
+
+
 def written_files(location: str) -> list[str]:
     """The files of state and of sources below a location, without what Spark puts beside them."""
     storage = Storage.open(location)
@@ -220,9 +228,9 @@ def _checksum(storage: Storage, name: str) -> tuple[int, str]:
 
 
 def saved_states(location: str, files: Iterable[str]) -> dict[str, tuple[SavedState, ...]]:
-    """The states that some Parquet files hold, by operator."""
+    """The states that some written files hold, by operator; files of sources hold none."""
     found: dict[str, list[SavedState]] = {}
-    for (uid, state), summary in sorted(summarize(location, files).items()):
+    for (uid, state), summary in sorted(summarize(location, _state_files(files)).items()):
         found.setdefault(uid, []).append(SavedState(state, summary.recorded, summary.entries))
     return {uid: tuple(states) for uid, states in found.items()}
 
@@ -264,8 +272,3 @@ def delete_savepoint(location: str) -> None:
     for name in savepoint.files:
         storage.delete(name)
     storage.delete_folder("")
-
-
-def now_ms() -> int:
-    """The wall clock in epoch milliseconds."""
-    return time.time_ns() // 1_000_000

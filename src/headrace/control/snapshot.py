@@ -22,14 +22,14 @@ from headrace.control.savepoints import (
     SavedSource,
     Savepoint,
     checksums,
-    now_ms,
     saved_states,
     write_metadata,
     written_files,
 )
 from headrace.errors import ConnectorError, SavepointError
+from headrace.runtime.clock import wall_clock
 from headrace.runtime.sinks.storage import Storage
-from headrace.spark.seeding import last_batch, read_offsets
+from headrace.spark.checkpoint_files import last_batch, read_offsets
 from headrace.spark.state_export import entries_frame
 
 if TYPE_CHECKING:
@@ -104,14 +104,14 @@ def _write(
     _copy_sources(checkpoint, location, sum(job.streams))
     _export(spark, job, checkpoint, batch_id, location)
     kept = written_files(location)
-    states = saved_states(location, (name for name in kept if name.startswith(STATE_FOLDER)))
+    states = saved_states(location, kept)
     return Savepoint(
         location=location,
         job_id=job.job_id,
         job_name=job.name,
         job_dir=job.job_dir,
         batch_id=batch_id,
-        created_ms=now_ms(),
+        created_ms=wall_clock(),
         drained=drained,
         operators=tuple(
             SavedOperator(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from headrace.common.typeinfo import RowTypeInfo
     from headrace.runtime.codec import Codec
 
+# The column of a source batch with the paths of files that workers read themselves.
+PATHS = "__paths"
 _ROWS_AT_ONCE = 100_000
 # Columns of these types are the same in a file and on an exchange.
 _PLAIN = {

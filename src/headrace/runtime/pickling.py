@@ -1,19 +1,24 @@
 """Records as bytes when they have no Arrow type, classes of the user's own script included.
 
-A class of the main script is known to other processes only by value.  `main_classes` takes all of
-them along to the workers, so that plain pickle finds them there at full speed; what it still cannot
-find (a class inside a function) is pickled by value.
+A class of the main script is known to other processes only by value.  `UserCode` takes all of them
+along to the workers, so that plain pickle finds them there at full speed; what it still cannot find
+(a class inside a function) is pickled by value.
 """
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
 from headrace.errors import TypeMismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 loads = pickle.loads
 
@@ -36,23 +41,31 @@ def _by_value(content: Any) -> bytes:
         ) from error
 
 
-def main_classes() -> list[bytes]:
-    """The classes that the running script or notebook defines, each by value."""
+@dataclass(frozen=True, slots=True)
+class UserCode:
+    """What lets a worker find the user's modules and classes; travels with what needs them."""
+
+    path: tuple[str, ...]  # the driver's sys.path
+    classes: tuple[bytes, ...]  # of the user's script itself, which workers cannot import
+
+    @staticmethod
+    def of_driver() -> UserCode:
+        """What this process can import, and what its script or notebook defines."""
+        return UserCode(tuple(sys.path), tuple(_main_classes()))
+
+    def adopt(self) -> None:
+        """Let this process import what the driver can, and know the classes of its script."""
+        sys.path.extend(entry for entry in self.path if entry not in sys.path)
+        main = sys.modules["__main__"]
+        for content in self.classes:
+            cls = pickle.loads(content)
+            if not hasattr(main, cls.__name__):
+                setattr(main, cls.__name__, cls)
+
+
+def _main_classes() -> Iterator[bytes]:
     main = sys.modules.get("__main__")
-    found = []
     for thing in list(vars(main).values()) if main is not None else ():
         if isinstance(thing, type) and thing.__module__ == "__main__":
-            try:
-                found.append(bytes(cloudpickle.dumps(thing)))
-            except Exception:
-                continue
-    return found
-
-
-def adopt_main_classes(pickled: list[bytes]) -> None:
-    """Make the script's classes findable in this process, as if it were the script."""
-    main = sys.modules["__main__"]
-    for content in pickled:
-        cls = pickle.loads(content)
-        if not hasattr(main, cls.__name__):
-            setattr(main, cls.__name__, cls)
+            with contextlib.suppress(Exception):  # what cannot travel may not be needed
+                yield bytes(cloudpickle.dumps(thing))

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from headrace.runtime.stage import EdgePlan, StagePlan
     from headrace.runtime.state.backend import PageStore
 
-_VERSION = b"task/version"
+# Where the store of a task says which version of the state it holds.
+VERSION_KEY = b"task/version"
 
 
 class Task:
@@ -110,7 +111,7 @@ class Task:
         yield from self.outbox.take_all()
 
     def _begin(self, batch_id: int, attempt: str) -> None:
-        version = self.store.get(_VERSION)
+        version = self.store.get(VERSION_KEY)
         if version != self._version:
             self._reload()
         for operator in self.operators.values():
@@ -211,7 +212,7 @@ class Task:
             self._clocks = clocks
         # Unique per committed run: a process whose caches mirror another run will notice.
         self._version = uuid.uuid4().bytes
-        self.store.put(_VERSION, self._version)
+        self.store.put(VERSION_KEY, self._version)
 
     def _reload(self) -> None:
         clocks = stored_clocks(self.store)

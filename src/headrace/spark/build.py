@@ -9,7 +9,6 @@ In: a PhysicalPlan.  Out: a DataFrame that control/job.py starts.  Next: spark/w
 
 from __future__ import annotations
 
-import sys
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from headrace.datastream.connectors.collection import CollectionSource
-from headrace.datastream.connectors.file_source import FileSource
 from headrace.errors import HeadraceError
 from headrace.runtime.control_packets import source_edges
-from headrace.runtime.pickling import main_classes
+from headrace.runtime.pickling import UserCode
+from headrace.runtime.sinks.storage import local_path
 from headrace.spark.collection_reader import open_collection
 from headrace.spark.file_reader import is_read_by_workers, open_file_paths
 from headrace.spark.native import apply_native
@@ -76,20 +75,18 @@ def build_packets(
 
 
 def _code(stage: StagePlan, key: str, ids: tuple[int, ...], number: int) -> StageCode:
-    classes = tuple(main_classes())
-    return StageCode(key, cloudpickle.dumps(stage), ids, tuple(sys.path), classes, number)
+    return StageCode(key, cloudpickle.dumps(stage), ids, UserCode.of_driver(), number)
 
 
 def source_frame(
     plan: SourcePlan, spark: SparkSession, job_dir: str, options: SourceOptions
 ) -> DataFrame:
     """A source with its native steps applied."""
-    source = plan.step.source
-    assert source is not None
-    if isinstance(source, CollectionSource) and not plan.native_steps and is_local(job_dir):
-        folder = local_path(job_dir) / "sources" / plan.step.stable_id
+    source, here = plan.source, local_path(job_dir)
+    if isinstance(source, CollectionSource) and not plan.native_steps and here is not None:
+        folder = here / "sources" / plan.step.stable_id
         return open_collection(source, spark, folder, options.max_records_per_batch)
-    if isinstance(source, FileSource) and not plan.native_steps and is_read_by_workers(source):
+    if not plan.native_steps and is_read_by_workers(source):
         return _explained(
             plan.step,
             lambda: open_file_paths(source, spark, max_files_per_batch=options.max_files_per_batch),
@@ -118,19 +115,9 @@ def _explained(step: Step, open_frame: Callable[[], DataFrame]) -> DataFrame:
         raise
 
 
-def is_local(job_dir: str) -> bool:
-    """Whether the job's directory is on a file system of this machine."""
-    return "://" not in job_dir or job_dir.startswith("file://")
-
-
-def local_path(job_dir: str) -> Path:
-    """The job's directory as a path of this machine."""
-    return Path(job_dir.removeprefix("file://"))
-
-
 def control_dir(job_dir: str) -> Path:
     """Where commands for a running query are put, one small file each."""
-    return local_path(job_dir) / "control"
+    return (local_path(job_dir) or Path(job_dir)) / "control"
 
 
 def open_control(spark: SparkSession, job_dir: str) -> DataFrame:

@@ -6,10 +6,11 @@ Next: nothing; the rest is Spark's. `explain_read_failure` turns its errors into
 
 from __future__ import annotations
 
+import os
 import re
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import pyspark.sql.functions as sf
 import pyspark.sql.types as st
@@ -23,7 +24,7 @@ from headrace.datastream.connectors.file_source import (
 from headrace.datastream.formats.csv_reader import CORRUPT_FIELD, CsvReaderFormat
 from headrace.datastream.formats.json_reader import JsonReaderFormat
 from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
-from headrace.runtime.parquet_parts import is_plain
+from headrace.runtime.parquet_parts import PATHS, is_plain
 from headrace.spark.types import spark_schema_of
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from headrace.datastream.connectors.base import Source
 
 __all__ = ["ensure_path_exists", "explain_read_failure", "open_file_source", "whole_file_settings"]
-
-# The column with the paths of files that workers read themselves.
-PATHS = "__paths"
 
 # Spark's default of 7 days silently ignores a file that arrives with an old date, for example one
 # copied with its times. Flink remembers every file, too.
@@ -69,7 +67,7 @@ _LISTING_OPTIONS = {
 _WHOLE_FILE_BYTES = 256 * 1024 * 1024
 
 
-def is_read_by_workers(source: Source) -> bool:
+def is_read_by_workers(source: Source) -> TypeGuard[FileSource]:
     """Whether Spark only needs to list the files: Parquet of plain columns on a local disk."""
     if not isinstance(source, FileSource) or source.file_format.reader_name() != "parquet":
         return False
@@ -86,8 +84,15 @@ def _has_small_files(path: str) -> bool:
     if "://" in path or _has_wildcards(path):
         return False
     place = Path(path.removeprefix("file:"))
-    files = place.rglob("*") if place.is_dir() else [place]
-    return all(file.stat().st_size <= _WHOLE_FILE_BYTES for file in files if file.is_file())
+    below = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
+    return all(map(_is_small, below if place.is_dir() else [place]))
+
+
+def _is_small(file: Path) -> bool:
+    try:
+        return file.stat().st_size <= _WHOLE_FILE_BYTES
+    except FileNotFoundError:  # gone since it was listed
+        return True
 
 
 def open_file_paths(

@@ -4,16 +4,15 @@ A query cannot be told "start here, with this"; it goes on from whatever its che
 small query with the same stateful operators runs one batch, in which every slot loads its part:
 
     one row a slot ── load stage 1 ── load stage 2 ── ...      writes state version 1, batch 0
-    then offsets/0 := where the sources of the savepoint were
+    then offsets/0 := where the sources of the savepoint were (spark/checkpoint_files.py)
 
 Spark then believes that batch 0 has read up to there.  Nothing of this depends on the number of
 slots that the savepoint was taken with, nor on what the sources are.
-In: a plan and a savepoint.  Out: a checkpoint in the job's directory.  Next: control/restore.py
+In: how to load a slot.  Out: a checkpoint in the job's directory.  Next: control/restore.py
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import uuid
 from pathlib import Path
@@ -22,11 +21,10 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from headrace.errors import StateError
-from headrace.runtime.pickling import main_classes
-from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.pickling import UserCode
+from headrace.runtime.task import VERSION_KEY
 from headrace.spark.slots import slot_ids
-from headrace.spark.worker import ENVELOPE, MapStateStore, envelope_rows, find_user_code
+from headrace.spark.worker import ENVELOPE, MapStateStore, envelope_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
     # fills the store of one subtask of one stage
     Load = Callable[[int, int, MapStateStore], None]
-
-_VERSION = b"task/version"
 
 
 def seed_state(
@@ -59,7 +55,7 @@ def seed_state(
         frame: DataFrame = spark.readStream.text(folder).mapInArrow(_one_row_each(ids), ENVELOPE)
         for stage in range(stages):
             code = cloudpickle.dumps((load, stage, ids))
-            processor = _Loader(code, tuple(sys.path), tuple(main_classes()))
+            processor = _Loader(code, UserCode.of_driver())
             frame = frame.groupBy("slot").transformWithState(processor, ENVELOPE, "Append", "None")
         query = (
             frame.writeStream.outputMode("append")
@@ -85,10 +81,9 @@ def _one_row_each(
 class _Loader(StatefulProcessor):
     """Stands where a StageProcessor will stand, with the same state."""
 
-    def __init__(self, code: bytes, path: tuple[str, ...], classes: tuple[bytes, ...]) -> None:
+    def __init__(self, code: bytes, user_code: UserCode) -> None:
         self._code = code
-        self._path = path
-        self._classes = classes
+        self._user_code = user_code
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Spark calls this first, on the driver and in every task."""
@@ -96,46 +91,14 @@ class _Loader(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Load one subtask, and tell the same slot of the next stage."""
-        find_user_code(self._path, self._classes)
+        self._user_code.adopt()
         load, stage, ids = cloudpickle.loads(self._code)
         store = MapStateStore()
         store.state = self._pages
         load(stage, ids.index(key[0]), store)
         # without a version a task would believe that there is nothing to read
-        store.put(_VERSION, uuid.uuid4().bytes)
+        store.put(VERSION_KEY, uuid.uuid4().bytes)
         yield from rows
 
     def close(self) -> None:
         """Nothing to do."""
-
-
-def seed_offsets(checkpoint: str, offsets: list[str | None]) -> None:
-    """Replace where the seeding batch came from by the places of the job's sources.
-
-    Args:
-        checkpoint: what `seed_state` made.
-        offsets: for every source of the query, in its order, Spark's offset as JSON; None for a
-            source that starts at its beginning.
-    """
-    storage = Storage.open(checkpoint)
-    lines = storage.read("offsets/0").decode().split("\n")
-    if lines[0] != "v1":
-        raise StateError(
-            f"Spark wrote its offsets in form {lines[0]!r}, which this version does not know"
-        )
-    kept = [*lines[:2], *("-" if offset is None else offset for offset in offsets)]
-    storage.write_atomic("offsets/0", "\n".join(kept).encode())
-    storage.delete("offsets/.0.crc")  # of the old content
-    storage.delete_folder("sources")
-
-
-def read_offsets(checkpoint: str, batch_id: int) -> list[str | None]:
-    """Where every source of a query was behind a batch, as Spark's JSON."""
-    lines = Storage.open(checkpoint).read(f"offsets/{batch_id}").decode().split("\n")
-    return [None if line == "-" else line for line in lines[2:]]
-
-
-def last_batch(checkpoint: str) -> int | None:
-    """The newest batch that is committed; None before the first."""
-    names = [file.name for file in Storage.open(checkpoint).list("commits")]
-    return max((int(name) for name in names if name.isdigit()), default=None)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.datastream.connectors.file_source import FileSource
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.errors import ConfigurationError, UnsupportedStepError
+from headrace.runtime.sinks.storage import local_path
 from headrace.spark.dataframe_source import DataFrameSource, open_dataframe_source
 from headrace.spark.file_reader import open_file_source
 from headrace.spark.python_source import open_python_source
@@ -126,12 +127,12 @@ def count_streams(frame: DataFrame) -> int:
 
 def _local_dir(job_dir: str) -> Path:
     """Where the driver may write files for processes on its own machine."""
-    path = job_dir.removeprefix("file://").removeprefix("file:")
-    if "://" in path:
+    here = local_path(job_dir)
+    if here is None:
         scratch = Path(tempfile.mkdtemp(prefix="headrace-sources-"))
         atexit.register(shutil.rmtree, scratch, ignore_errors=True)
         return scratch
-    return Path(path) / "sources"
+    return here / "sources"
 
 
 def _file_name(source_id: str) -> str:

@@ -6,18 +6,17 @@ is committed does not change.  Out: a DataFrame of entries.  Next: runtime/state
 
 from __future__ import annotations
 
-import sys
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from headrace.runtime.pickling import main_classes
-from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.pickling import UserCode
 from headrace.runtime.state.entries import export
-from headrace.runtime.state.savepoint_files import to_batches
+from headrace.runtime.state.savepoint_files import ROWS, to_batches
 from headrace.runtime.state.spooled import SpooledStore
-from headrace.spark.worker import find_user_code
+from headrace.spark.checkpoint_files import stateful_operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,15 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS = (
-    "operator string, state string, key_group int, key binary, namespace binary, value binary, "
-    "part long"
-)
-
-
-def stateful_operators(checkpoint: str) -> list[int]:
-    """The numbers of Spark's stateful operators in a checkpoint: one for each stage."""
-    return sorted(int(name) for name in Storage.open(checkpoint).folders("state") if name.isdigit())
+ENTRIES = from_arrow_schema(ROWS)
 
 
 def entries_frame(
@@ -55,7 +46,7 @@ def entries_frame(
     """
     frames = [
         pages_frame(spark, checkpoint, operator, batch_id).mapInArrow(
-            _exporter(dict(max_parallelism), state), ROWS
+            _exporter(dict(max_parallelism), state), ENTRIES
         )
         for operator in stateful_operators(checkpoint)
     ]
@@ -80,10 +71,10 @@ def pages_frame(spark: SparkSession, checkpoint: str, operator: int, batch_id: i
 def _exporter(
     max_parallelism: dict[str, int], state: str | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    path, classes = tuple(sys.path), tuple(main_classes())
+    user_code = UserCode.of_driver()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        find_user_code(path, classes)
+        user_code.adopt()
         pages = (
             (name, content)
             for batch in batches

@@ -8,7 +8,6 @@ runtime/state/table_rows.py (which columns there are)
 from __future__ import annotations
 
 import pickle
-import sys
 from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,15 +16,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from headrace.runtime.codec import codec_for
-from headrace.runtime.pickling import main_classes
+from headrace.runtime.pickling import UserCode
 from headrace.runtime.state.entries import RECORDED, state_of_page
 from headrace.runtime.state.portable import decode
 from headrace.runtime.state.savepoint_files import to_batches, to_entries
 from headrace.runtime.state.table_rows import TableColumns
 from headrace.runtime.state.value_types import UNKNOWN, merged
-from headrace.spark.state_export import ROWS, entries_frame, pages_frame, stateful_operators
+from headrace.spark.checkpoint_files import stateful_operators
+from headrace.spark.state_export import ENTRIES, entries_frame, pages_frame
 from headrace.spark.types import type_info_of
-from headrace.spark.worker import find_user_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +48,7 @@ def saved_entries(
     spark: SparkSession, location: str, files: Sequence[str], uid: str, state: str
 ) -> DataFrame:
     """The entries of one state of a savepoint, as its files hold them."""
-    frame = spark.read.schema(ROWS).parquet(*(f"{location}/{name}" for name in files))
+    frame = spark.read.schema(ENTRIES).parquet(*(f"{location}/{name}" for name in files))
     return _of_state(frame, uid, state)
 
 
@@ -135,10 +134,10 @@ def _types_of_values(entries: DataFrame, table: StateTable) -> list[TypeInformat
 
 def _with_user_code(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     """Run in a worker that finds the classes of the user's script."""
-    path, classes = tuple(sys.path), tuple(main_classes())
+    user_code = UserCode.of_driver()
 
     def wrapped(batches: Batches) -> Batches:
-        find_user_code(path, classes)
+        user_code.adopt()
         yield from run(batches)
 
     return wrapped
@@ -203,4 +202,4 @@ def write_entries(frame: DataFrame, location: str, state: NewState, *, tuple_key
         )
         yield from to_batches(state.entries(pairs))
 
-    frame.mapInArrow(_with_user_code(run), ROWS).write.mode("append").parquet(location)
+    frame.mapInArrow(_with_user_code(run), ENTRIES).write.mode("append").parquet(location)

@@ -12,7 +12,6 @@ import contextlib
 import gc
 import itertools
 import pickle
-import sys
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,13 +25,11 @@ from headrace.runtime.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.codec import codec_for
 from headrace.runtime.control_packets import control_packets
 from headrace.runtime.outbox import Outbox
-from headrace.runtime.parquet_parts import read_parquet
-from headrace.runtime.pickling import adopt_main_classes
+from headrace.runtime.parquet_parts import PATHS, read_parquet
 from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.task import StopTask, Task, pickle_error
 from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
-from headrace.spark.file_reader import PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
     from headrace.runtime.outbox import Packet
+    from headrace.runtime.pickling import UserCode
 
 ENVELOPE = "slot int, channel int, seq int, packet binary"
 _ENVELOPE_ARROW = pa.schema(
@@ -56,8 +54,7 @@ class StageCode:
     key: str  # unique per run of a job and stage: names the cached tasks
     stage: bytes  # a pickled StagePlan
     slot_ids: tuple[int, ...]
-    path: tuple[str, ...]  # the driver's sys.path, so that workers find the user's modules
-    classes: tuple[bytes, ...]  # of the user's script itself, which workers cannot import
+    user_code: UserCode
     source_number: int = 0
 
 
@@ -73,14 +70,8 @@ def _task(code: StageCode, subtask: int, store: Any) -> Task:
     return task
 
 
-def find_user_code(path: Iterable[str], classes: Iterable[bytes]) -> None:
-    """Let this process import what the driver can, and know the classes of its script."""
-    sys.path.extend(entry for entry in path if entry not in sys.path)
-    adopt_main_classes(list(classes))
-
-
 def _prepare_process(code: StageCode) -> None:
-    find_user_code(code.path, code.classes)
+    code.user_code.adopt()
     # A batch makes hundreds of thousands of small tuples; scanning them over and over for cycles
     # cost a quarter of the stage's time.
     gc.set_threshold(200_000, 20, 100)

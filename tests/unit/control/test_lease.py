@@ -35,9 +35,7 @@ class Clock:
 
 def lease_on(folder: Path, clock: Clock | None = None, name: str = "job") -> Lease:
     clock = clock or Clock()
-    return Lease(
-        Storage.open(str(folder)), name, local_path=str(folder), clock=clock, sleep=clock.sleep
-    )
+    return Lease(Storage.open(str(folder)), name, local_path=folder, clock=clock, sleep=clock.sleep)
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def test_a_dead_driver_of_this_machine_is_replaced_at_once(tmp_path: Path) -> No
     program = (
         "import sys; from pathlib import Path; from headrace.control.lease import Lease\n"
         "from headrace.runtime.sinks.storage import Storage\n"
-        "Lease(Storage.open(sys.argv[1]), 'dead', local_path=sys.argv[1]).acquire()\n"
+        "Lease(Storage.open(sys.argv[1]), 'dead', local_path=Path(sys.argv[1])).acquire()\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
     assert content(tmp_path)["job"] == "dead"

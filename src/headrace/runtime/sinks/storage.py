@@ -47,6 +47,12 @@ def absolute_target(path: str) -> str:
     return str(Path(path).expanduser().absolute())
 
 
+def local_path(target: str) -> Path | None:
+    """The folder behind a path or URI on this machine; None if it is elsewhere."""
+    path = target.removeprefix("file://")
+    return None if _SCHEME.match(path) else Path(path)
+
+
 class Storage:
     """A folder and the operations on it; ``durable`` folders are local and get fsync."""
 
