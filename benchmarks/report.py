@@ -24,11 +24,14 @@ BASELINE = {
     "sliding": "headrace_window_python",
     "scale": "headrace_10k",
     "floor": "headrace_floor",
+    "checkpoint": "headrace_memory",
+    "recovery": "headrace_recovery",
+    "savepoint": "headrace_savepoint",
 }
 # Python is compared to Python.
 BASELINE_OF_SYSTEM = {
     ("window", name): "pyspark_window_tws"
-    for name in ("pyspark_window_tws", "pyspark_window_packed", "headrace_window_python")
+    for name in ("pyspark_window_tws", "headrace_window_python")
 }
 
 TITLES = {
@@ -39,6 +42,9 @@ TITLES = {
     "sliding": "windows of 60 s that slide by 1 s, against tumbling ones of 1 s, in Python",
     "scale": "the job `state` with a large state, against a small one",
     "floor": "batches of 100 events through one Python stage with state",
+    "checkpoint": "the job `state` with its checkpoint on disk, against one in memory",
+    "recovery": "a killed driver is started again, with 1,000 bytes of state a key",
+    "savepoint": "stop with a savepoint and restore it, with 1,000 bytes of state a key",
 }
 
 LABELS = {
@@ -52,14 +58,17 @@ LABELS = {
     "headrace_native": "headrace (expressions)",
     "pyspark_window": "PySpark by hand (groupBy window, noop sink)",
     "headrace_window_native": "headrace (aggregates over columns, noop sink)",
-    "pyspark_window_tws": "PySpark by hand (transformWithState, a map state and timers)",
-    "pyspark_window_packed": "PySpark by hand (transformWithState, one value and one timer a key)",
+    "pyspark_window_tws": "PySpark by hand (transformWithState, one value and one timer a key)",
     "headrace_window_python": "headrace (AggregateFunction, tumbling, discarding sink)",
     "headrace_window_sliding": "headrace (AggregateFunction, sliding, discarding sink)",
     "headrace_10k": "headrace (10,000 keys)",
     "headrace_1m": "headrace (1,000,000 keys, all equally likely)",
     "headrace_hot": "headrace (5,000,000 keys in state, 10,000 of them in use)",
     "headrace_floor": "headrace (discarding sink in the worker)",
+    "headrace_memory": "headrace (checkpoint in /dev/shm)",
+    "headrace_disk": "headrace (checkpoint on disk)",
+    "headrace_recovery": "headrace (from the start of the driver to the first batch)",
+    "headrace_savepoint": "headrace (keys a second into the savepoint)",
 }
 
 
@@ -214,7 +223,8 @@ NOTES = """\
 - *ratio* is to the same job written by hand in PySpark, with its noop sink. headrace appears twice:
   with its results handed to Spark and dropped there, as by hand, and with a sink that drops them
   inside the Python worker. Windows in Python are compared with windows in Python
-  (transformWithState with a map state), sliding windows with tumbling ones on headrace.
+  (transformWithState), sliding windows with tumbling ones on headrace.
+- Jobs that take minutes and compare nothing (floor, recovery, savepoint) run once.
 - *worker MB by quarter* is the resident set of the largest Python worker at a quarter, half, three
   quarters and the end of a run: a flat row means that memory does not grow with events.
 - PyFlink reads the rows from CSV with Flink's Java source, since its Parquet format needs jars

@@ -1,21 +1,18 @@
-"""What safety costs headrace, and how fast it is back: three jobs, one line of JSON each.
+"""How fast headrace is back with a large state: two jobs.
 
 `recovery`: a job builds up `--events` keys with 1,000 bytes of state each (1,000,000: 1 GB), its
 driver is killed with -9 and started again; the clock runs from that start to the first batch that
 is committed.  `savepoint`: a savepoint of the same state, and a job restored from it, in MB/s of
-savepoint files.  `state`: the keyed job of headrace_keyed.py with its checkpoint on disk (variant
-`disk`) or in memory (variant `memory`: /dev/shm).
+savepoint files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,8 +22,7 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from headrace_keyed import build, events_of
-from measure import arguments, measure_query, report, spark_session
+from measure import arguments, report, spark_session
 
 from headrace.common import Configuration, Types
 from headrace.control.savepoints import read_savepoint
@@ -169,8 +165,9 @@ def measure_recovery(options: argparse.Namespace) -> None:
         job="recovery",
         events=options.events,
         seconds=round(seconds, 3),
-        state_mb=round(options.events * STATE_BYTES / 1e6, 1),
-        checkpoint_mb=size_mb(checkpoint),
+        events_per_s=round(options.events / seconds),
+        note=f"back after {seconds:.1f} s with {options.events * STATE_BYTES / 1e6:,.0f} MB of "
+        f"state, {size_mb(checkpoint):,.0f} MB of checkpoint",
     )
 
 
@@ -199,37 +196,13 @@ def measure_savepoint(options: argparse.Namespace) -> None:
         system="headrace_savepoint",
         job="savepoint",
         events=options.events,
-        state_mb=round(options.events * STATE_BYTES / 1e6, 1),
-        savepoint_mb=round(megabytes, 1),
-        savepoint_s=round(saved_s, 3),
-        savepoint_mb_per_s=round(megabytes / saved_s, 1),
-        restore_s=round(seeded_s, 3),
-        restore_mb_per_s=round(megabytes / seeded_s, 1),
-        first_batch_s=round(first_batch_s, 3),
+        seconds=round(saved_s + first_batch_s, 3),
+        events_per_s=round(options.events / saved_s),
+        note=f"saved {megabytes:,.0f} MB in {saved_s:.1f} s = {megabytes / saved_s:.1f} MB/s, "
+        f"restored in {seeded_s:.1f} s = {megabytes / seeded_s:.1f} MB/s, first batch after "
+        f"{first_batch_s:.1f} s",
     )
     spark.stop()
-
-
-# --- the cost of checkpoints ---------------------------------------------------------------------
-
-
-def measure_checkpoints(options: argparse.Namespace) -> None:
-    memory = options.variant == "memory"
-    place = Path(tempfile.mkdtemp(prefix="headrace-bench-", dir="/dev/shm")) if memory else None
-    spark = spark_session(options.scratch)
-    try:
-        configuration = Configuration()
-        checkpoint = (place or options.scratch) / "job"
-        configuration.set_string("execution.checkpointing.dir", str(checkpoint))
-        env = StreamExecutionEnvironment.get_execution_environment(configuration)
-        env.set_parallelism(2)
-        build("state", events_of(env, options.data)).sink_to(DiscardingSink())
-        system = f"headrace_checkpoint_{'memory' if memory else 'disk'}"
-        measure_query(options, lambda: env.execute("bench"), system=system)
-    finally:
-        spark.stop()
-        if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
 
 
 def main() -> None:
@@ -240,10 +213,8 @@ def main() -> None:
         measure_recovery(options)
     elif options.job == "savepoint":
         measure_savepoint(options)
-    elif options.job == "state" and options.variant in ("disk", "memory"):
-        measure_checkpoints(options)
     else:
-        raise SystemExit("--job recovery, savepoint, or state with --variant disk or memory")
+        raise SystemExit("--job recovery or savepoint")
 
 
 if __name__ == "__main__":
