@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from services import postgres, redis_server, services_folder  # noqa: F401 - fixtures for all tests
 
@@ -27,8 +27,13 @@ _HOME = tempfile.mkdtemp(prefix="headrace-test-home-")
 os.environ["HEADRACE_HOME"] = _HOME
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 
-# Shared machines are slow at times; a slow example is not a failing one.
-settings.register_profile("headrace", deadline=None, print_blob=True)
+# Shared machines are slow at times: neither a slow example nor slow making of one is a failure.
+settings.register_profile(
+    "headrace",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("headrace")
 
 

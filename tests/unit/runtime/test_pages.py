@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from typing import Any
 
@@ -243,6 +244,22 @@ def test_a_cell_that_left_memory_while_somebody_held_it_is_still_written() -> No
     assert table.get(17) == "changed"
     table.flush()
     assert PagedTable(store, "t").get(17) == "changed"
+
+
+def test_a_table_that_is_gone_leaves_its_room_to_others() -> None:
+    memory = Memory(cell_bytes=100_000)
+    kept = PagedTable(DictStore(), "kept", memory=memory)
+    kept.put(1, 1)
+    kept.flush()
+    for attempt in range(10):  # of a job in a process that outlives them all
+        table = PagedTable(DictStore(), "t", memory=memory)
+        for key in range(100):
+            table.put(key, attempt)
+        table.flush()
+        del table
+        gc.collect()
+        assert memory.roomy
+    assert (memory._cells, memory._pages) == kept.measure()
 
 
 def test_keys_that_are_not_there_do_not_stay_in_memory() -> None:

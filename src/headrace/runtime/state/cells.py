@@ -74,12 +74,18 @@ class Memory:
         if self._cells > max(self.cell_bytes, self._futile) or self._pages > self.page_bytes:
             self._trim()
 
+    def dismiss(self, cells: int, pages: int) -> None:
+        """A table is no more, and these bytes of its with it."""
+        # No look at the limits: this comes at any moment, also while a table is being read.
+        self._cells -= cells
+        self._pages -= pages
+
     def settle(self) -> None:
         """A table wrote its changes, so that more cells can leave."""
         self._futile = 0
 
     def _trim(self) -> None:
-        """Let go of the oldest cells and pages; tables that are no more drop out of the count."""
+        """Let go of the oldest cells and pages."""
         tables = list(self._tables)
         self._count(tables)
         if self._cells > self.cell_bytes:

@@ -75,6 +75,7 @@ class PagedTable:
         self.limits = limits
         self._store = store
         self.memory = memory
+        self._reported = (0, 0)
         # keys of the stream have a stable hash, keys of a user's map need not
         self._hash_of = any_hash if any_keys else page_hash
         self._hashes_of = any_hashes if any_keys else page_hashes
@@ -84,7 +85,6 @@ class PagedTable:
         self.now = 0  # how often this table was flushed
         self.entry_bytes = CELL_BYTES  # what an entry takes in memory, about
         self._swept = -1
-        self._reported = (0, 0)
         self._reset()
 
     def _reset(self) -> None:
@@ -451,6 +451,10 @@ class PagedTable:
         before_cells, before_pages = self._reported
         cells, pages = self.measure()
         self.memory.report(cells - before_cells, pages - before_pages)
+
+    def __del__(self) -> None:
+        # else the tables of a task that was closed would leave less room for those of the next
+        self.memory.dismiss(*self._reported)
 
     def measure(self) -> tuple[int, int]:
         """The bytes that cells and packed pages take, about."""
