@@ -96,8 +96,7 @@ class JobAgent:
 
     Args:
         job: the job.
-        registry: where its file goes; a registry that cannot be written is told once, and the job
-            runs without it.
+        registry: where its file goes; while it cannot be written, the job runs without it.
         record: the file's first content.
         lease: the lock of its checkpoint directory; None for a temporary one.
     """
@@ -109,8 +108,9 @@ class JobAgent:
         self._registry = registry
         self._record = record
         self._lease = lease
+        self._lease_over = False
         self._lease_failed = False
-        self._registered = True
+        self._record_failed = False
         self._inbox: Inbox | None = None
         self._written: tuple[Any, ...] = ()
         self._written_at = 0.0
@@ -120,8 +120,6 @@ class JobAgent:
     def start(self) -> None:
         """Show the job in the registry, and begin to listen."""
         self._write()
-        if self._registered:
-            self._inbox = Inbox(self._registry.requests_of(self._record.job_id))
         name = f"headrace-agent-{self._job.name}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
@@ -143,15 +141,15 @@ class JobAgent:
     # --- the lock ----------------------------------------------------------------------------
 
     def _renew(self) -> None:
-        if self._lease is None:
+        if self._lease is None or self._lease_over:
             return
         try:
             self._lease.renew()
             self._lease_failed = False
         except JobError as error:
             self._job.fail(error)
-            self._lease = None
-        except (ConnectorError, OSError) as error:
+            self._lease_over = True
+        except ConnectorError as error:
             if not self._lease_failed:  # tried again at every look, told once
                 log.warning("the lock of job %s could not be renewed: %s", self._job.name, error)
             self._lease_failed = True
@@ -169,21 +167,25 @@ class JobAgent:
 
     def _write(self) -> None:
         with self._writing:
-            if self._registered:
-                self._write_record()
+            self._written, self._written_at = self._facts(), time.monotonic()
+            self._fill()
+            try:
+                self._registry.write(self._record)
+                if self._inbox is None:
+                    self._inbox = Inbox(self._registry.requests_of(self._record.job_id))
+                self._record_failed = False
+            except (OSError, TypeError, ValueError) as error:  # also a gauge that is no JSON
+                self._record_not_written(error)
 
-    def _write_record(self) -> None:
-        self._written, self._written_at = self._facts(), time.monotonic()
-        self._fill()
-        try:
-            self._registry.write(self._record)
-        except OSError as error:
-            self._registered = False
+    def _record_not_written(self, error: Exception) -> None:
+        self._written = ()  # tried again at the next look, told once
+        if not self._record_failed:
             log.warning(
-                "job %s is not shown by `headrace list`: %s (set headrace.jobs.dir or "
+                "`headrace list` does not show job %s as it is: %s (set headrace.jobs.dir or "
                 "HEADRACE_HOME to a directory that can be written)",
                 self._job.name, error,
             )  # fmt: skip
+        self._record_failed = True
 
     def _fill(self) -> None:
         job, record = self._job, self._record
@@ -211,6 +213,12 @@ class JobAgent:
             ).start()
 
     def _handle(self, request: Request) -> None:
+        try:
+            self._carry_out(request)
+        except OSError as error:
+            log.warning("an answer of job %s could not be written: %s", self._job.name, error)
+
+    def _carry_out(self, request: Request) -> None:
         assert self._inbox is not None
         try:
             handler = HANDLERS.get(request.action)

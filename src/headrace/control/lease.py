@@ -2,11 +2,13 @@
 
     acquire ─▶ renew, renew, renew ... ─▶ release
                     │ somebody else's token in the file: this driver was taken for dead, and stops
-                    └ no renewal for a whole lease: the driver is dead, and the next one takes over
+                    ├ no renewal for a whole lease: the driver is dead, and the next one takes over
+                    └ cannot reach the file for a whole lease: may be taken for dead, and stops
 
-In: a job's directory.  Out: a Lease, or CheckpointLockedError.  On one machine a dead owner is seen
-at once by its pid.  Across machines the newcomer watches the file for a lease by its own clock, so
-machines need not agree on the time.  Next: control/job_dir.py, control/agent.py (renews)
+In: a job's directory.  Out: a Lease, or CheckpointLockedError.  Nobody has the lock only if there
+is no file: one that cannot be read may be anybody's.  On one machine a dead owner is seen at once
+by its pid.  Across machines the newcomer watches the file for a lease by its own clock, so machines
+need not agree on the time.  Next: control/job_dir.py, control/agent.py (renews)
 """
 
 from __future__ import annotations
@@ -83,6 +85,7 @@ class Lease:
 
         Raises:
             CheckpointLockedError: another driver is running on the directory.
+            ConnectorError: nobody can tell, since the lock cannot be read or written.
         """
         held = self._read()
         if held is not None:
@@ -95,23 +98,41 @@ class Lease:
         if self._local_path is None:
             # a store without locks: the last of two writers wins, so look who it was
             self._sleep(_POLL_S)
-            self._check_own()
+            try:
+                self._check_own()
+            except ConnectorError:
+                self.release()
+                raise
 
     def renew(self) -> None:
         """Show that this driver lives; cheap, and does nothing before it is time.
 
         Raises:
-            JobError: another driver has taken over, so this one must stop at once.
+            JobError: another driver has taken over, or may do so by now because this one could not
+                renew for a whole lease; so it must stop at once.
+            ConnectorError: not this time; to be tried again.
         """
         if self._clock() - self._renewed_at < self.renew_every_s:
             return
-        self._check_own()
-        self._beat += 1
-        self._write()
+        try:
+            self._check_own()
+            self._beat += 1
+            self._write()
+        except ConnectorError as error:
+            silent_s = self._clock() - self._renewed_at
+            if silent_s < self._lease_s:
+                raise
+            raise JobError(
+                f"the lock of the checkpoint directory could not be renewed for {silent_s:.0f} s, "
+                f"so another driver may take over: {error.message}",
+                where=str(self._storage),
+                fix="run the program again when the storage can be reached; it goes on from its "
+                "checkpoint. To outlast longer outages, raise headrace.checkpoint.lease",
+            ) from error
 
     def release(self) -> None:
         """Give the directory free, unless somebody else has it by now."""
-        with contextlib.suppress(ConnectorError, OSError):  # it may be gone with the job
+        with contextlib.suppress(ConnectorError):  # it may be gone with the job
             held = self._read()
             if held is not None and held.token == self._token:
                 self._storage.delete(LOCK_FILE)
@@ -159,18 +180,32 @@ class Lease:
     # --- the file ----------------------------------------------------------------------------
 
     def _read(self) -> _Held | None:
-        if not self._storage.exists(LOCK_FILE):
+        text = self._text()
+        if text is None:
             return None
         try:
-            content: dict[str, Any] = json.loads(self._storage.read(LOCK_FILE))
+            content: dict[str, Any] = json.loads(text)
             owner = Process(content["host"], content["pid"], content["born"])
             return _Held(
                 owner, content["job"], content["token"], content["beat"], content["lease_s"]
             )
-        except ConnectorError:
-            return None  # released between the two calls
         except (ValueError, KeyError, TypeError):
             return None  # not ours, or cut off by a full disk: protects nobody
+
+    def _text(self) -> bytes | None:
+        """What is in the file; None if there is none."""
+        try:
+            return self._storage.read(LOCK_FILE) if self._storage.exists(LOCK_FILE) else None
+        except ConnectorError as error:
+            with contextlib.suppress(ConnectorError):
+                if not self._storage.exists(LOCK_FILE):
+                    return None  # released between the two calls
+            raise ConnectorError(
+                f"the lock of the checkpoint directory, {LOCK_FILE}, cannot be read, so nobody "
+                f"can tell whether a job runs on it: {error.message}",
+                where=str(self._storage),
+                fix="check that the storage can be reached and the file can be read, and try again",
+            ) from error
 
     def _write(self) -> None:
         me = this_process()

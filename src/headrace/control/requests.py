@@ -119,7 +119,7 @@ class Inbox:
 
     def take(self) -> Iterator[Request]:
         """New requests, in order; each is given out once."""
-        for path in sorted(self._folder.glob("*.request")):
+        for path in self._requests():
             if path.stem in self._taken:
                 continue
             try:
@@ -129,6 +129,12 @@ class Inbox:
                 continue  # withdrawn meanwhile, or not ours
             self._taken.add(path.stem)
             yield request
+
+    def _requests(self) -> list[Path]:
+        try:
+            return sorted(self._folder.glob("*.request"))
+        except OSError:
+            return []  # the next look may find more
 
     def answer(self, request: Request, result: dict[str, Any]) -> None:
         """The request was carried out."""

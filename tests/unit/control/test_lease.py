@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.control.lease import LOCK_FILE, Lease
-from headrace.errors import CheckpointLockedError, JobError
+from headrace.errors import CheckpointLockedError, ConnectorError, JobError
 from headrace.runtime.sinks.storage import Storage
 
 if TYPE_CHECKING:
@@ -36,6 +36,28 @@ class Clock:
 def lease_on(folder: Path, clock: Clock | None = None, name: str = "job") -> Lease:
     clock = clock or Clock()
     return Lease(Storage.open(str(folder)), name, local_path=folder, clock=clock, sleep=clock.sleep)
+
+
+class Outage(Storage):
+    """A storage that fails while `down` is true."""
+
+    down = False
+    loses_lock = False
+
+    def read(self, path: str) -> bytes:
+        if self.loses_lock:
+            self.delete(path)
+        self._fail_if_down("read", path)
+        return super().read(path)
+
+    def write_atomic(self, path: str, content: bytes) -> None:
+        self._fail_if_down("write", path)
+        super().write_atomic(path, content)
+
+    def _fail_if_down(self, verb: str, path: str) -> None:
+        with self.explained(verb, path):
+            if self.down:
+                raise OSError("connection reset")
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -152,3 +174,84 @@ def test_of_two_newcomers_one_gets_the_lock(tmp_path: Path) -> None:
     clock.while_asleep = hurry
     with pytest.raises(CheckpointLockedError, match="'faster' is running"):
         lease_on(tmp_path, clock).acquire()
+
+
+# --- a storage that cannot be reached ------------------------------------------------------------
+
+
+def test_a_lock_that_cannot_be_read_lets_no_newcomer_in(tmp_path: Path) -> None:
+    lease_on(tmp_path, name="orders").acquire()
+    change(tmp_path, host="elsewhere")
+    before = content(tmp_path)
+    storage = Outage.open(str(tmp_path))
+    storage.down = True
+    newcomer = Lease(storage, "next", local_path=tmp_path)
+    with pytest.raises(ConnectorError, match=r"lock\.json, cannot be read.*connection reset"):
+        newcomer.acquire()
+    assert content(tmp_path) == before
+
+
+def test_a_lock_that_cannot_be_read_any_more_is_not_taken_for_gone(tmp_path: Path) -> None:
+    lease_on(tmp_path, name="orders").acquire()
+    change(tmp_path, host="elsewhere")
+    storage, clock = Outage.open(str(tmp_path)), Clock()
+
+    def fail() -> None:
+        storage.down = clock.now > 5
+
+    clock.while_asleep = fail
+    newcomer = Lease(storage, "next", local_path=tmp_path, clock=clock, sleep=clock.sleep)
+    with pytest.raises(ConnectorError, match="cannot be read"):
+        newcomer.acquire()
+    assert content(tmp_path)["job"] == "orders"
+
+
+def test_a_lock_that_goes_away_while_it_is_read_is_no_lock(tmp_path: Path) -> None:
+    lease_on(tmp_path, name="orders").acquire()
+    storage = Outage.open(str(tmp_path))
+    storage.loses_lock = True
+    newcomer = Lease(storage, "next", local_path=tmp_path)
+    newcomer.acquire()
+    assert content(tmp_path)["job"] == "next"
+
+
+@pytest.mark.parametrize("fails", ["read", "write_atomic"])
+def test_a_driver_outlives_an_outage_that_is_shorter_than_its_lease(
+    tmp_path: Path, fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, clock = Outage.open(str(tmp_path)), Clock()
+    lease = Lease(storage, "orders", clock=clock, sleep=clock.sleep)
+    lease.acquire()
+    other = "write_atomic" if fails == "read" else "read"
+    monkeypatch.setattr(storage, other, getattr(Storage.open(str(tmp_path)), other))
+    storage.down = True
+    clock.now += 11
+    for _ in range(18):
+        with pytest.raises(ConnectorError):
+            lease.renew()
+        clock.now += 1
+    storage.down = False
+    lease.renew()
+    assert content(tmp_path)["beat"] >= 1
+
+    storage.down = True
+    clock.now += 31
+    with pytest.raises(JobError, match=r"not be renewed for 31 s.*connection reset") as caught:
+        lease.renew()
+    assert "headrace.checkpoint.lease" in str(caught.value.fix)
+
+
+def test_a_newcomer_that_cannot_see_whether_it_won_leaves_no_lock_behind(tmp_path: Path) -> None:
+    storage, clock = Outage.open(str(tmp_path)), Clock()
+    reads = iter([True, False])  # down at the look who won, back when the lock is given free
+    read = storage.read
+
+    def flaky(path: str) -> bytes:
+        storage.down = next(reads, False)
+        return read(path)
+
+    storage.read = flaky  # type: ignore[method-assign]
+    newcomer = Lease(storage, "next", clock=clock, sleep=clock.sleep)
+    with pytest.raises(ConnectorError, match="cannot be read"):
+        newcomer.acquire()
+    assert not (tmp_path / LOCK_FILE).exists()

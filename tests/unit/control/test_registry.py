@@ -21,7 +21,13 @@ from headrace.control.metrics import JobMetrics
 from headrace.control.processes import this_process
 from headrace.control.registry import JobRecord, Registry
 from headrace.control.requests import Inbox, ask
-from headrace.errors import JobError, JobNameInUseError, JobNotFoundError, UserFunctionError
+from headrace.errors import (
+    ConnectorError,
+    JobError,
+    JobNameInUseError,
+    JobNotFoundError,
+    UserFunctionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -262,7 +268,81 @@ def test_a_job_runs_on_when_its_registry_cannot_be_written(
     agent = agent_of(job, Registry(tmp_path / "file" / "jobs"))
     agent.start()
     agent.end()
-    assert caplog.text.count("is not shown by `headrace list`") == 1
+    assert caplog.text.count("`headrace list` does not show job orders as it is") == 1
+
+
+def test_a_registry_that_can_be_written_again_shows_the_job_and_takes_requests(
+    job: FakeJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
+    monkeypatch.setattr(agent_module, "_WRITE_EVERY_S", 0.02)
+    registry = Registry(tmp_path / "mount" / "jobs")
+    (tmp_path / "mount").touch()
+    agent = agent_of(job, registry)
+    agent.start()
+    time.sleep(0.1)
+    (tmp_path / "mount").unlink()
+    eventually(lambda: registry.get("ab12") is not None)
+    assert ask(registry, "ab12", "stop", {"drain": True}) == {"state": "RUNNING"}
+    agent.end()
+    assert caplog.text.count("`headrace list` does not show job orders as it is") == 1
+
+
+def test_a_record_that_is_no_json_and_a_folder_that_cannot_be_listed_keep_nobody_from_renewing(
+    job: FakeJob, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
+    monkeypatch.setattr(agent_module, "_WRITE_EVERY_S", 0.0)
+
+    class Counted:
+        renewed = 0
+
+        def renew(self) -> None:
+            self.renewed += 1
+
+        def release(self) -> None:
+            pass
+
+    lease = Counted()
+    agent = agent_of(job, registry, lease)
+    agent.start()
+
+    def broken(self: Path, pattern: str) -> Any:
+        raise OSError("stale file handle")
+
+    monkeypatch.setattr(Path, "glob", broken)
+    job.metrics.snapshot = lambda: {"operators": {"count": {"gauge": {(1, 2): 3}}}}  # type: ignore[method-assign]
+    before = lease.renewed
+    eventually(lambda: lease.renewed > before + 10)
+    agent.end()
+
+
+def test_an_outage_is_told_once_and_its_end_is_noticed(
+    job: FakeJob,
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
+
+    class Flaky:
+        looks = 0
+
+        def renew(self) -> None:
+            self.looks += 1
+            if self.looks not in (5, 6):
+                raise ConnectorError("no route to host")
+
+        def release(self) -> None:
+            pass
+
+    lease = Flaky()
+    agent = agent_of(job, registry, lease)
+    agent.start()
+    eventually(lambda: lease.looks > 10)
+    agent.end()
+    assert job.error is None
+    assert caplog.text.count("no route to host") == 2
 
 
 def test_a_driver_that_lost_its_lock_stops_its_job(
@@ -284,4 +364,4 @@ def test_a_driver_that_lost_its_lock_stops_its_job(
     eventually(lambda: job.error is not None)
     agent.end()
     assert str(job.error) == "[JOB] taken over"
-    assert not Taken.released.is_set()  # it is somebody else's now
+    assert Taken.released.is_set()  # which leaves the lock of another driver alone
