@@ -23,7 +23,7 @@ BASELINE = {
     "window": "pyspark_window",
     "sliding": "headrace_window_python",
     "scale": "headrace_10k",
-    "floor": "headrace_floor",
+    "floor": "pyspark_floor",
     "checkpoint": "headrace_memory",
     "recovery": "headrace_recovery",
     "savepoint": "headrace_savepoint",
@@ -64,6 +64,7 @@ LABELS = {
     "headrace_10k": "headrace (10,000 keys)",
     "headrace_1m": "headrace (1,000,000 keys, all equally likely)",
     "headrace_hot": "headrace (5,000,000 keys in state, 10,000 of them in use)",
+    "pyspark_floor": "PySpark by hand (transformWithState, noop sink)",
     "headrace_floor": "headrace (discarding sink in the worker)",
     "headrace_memory": "headrace (checkpoint in /dev/shm)",
     "headrace_disk": "headrace (checkpoint on disk)",
@@ -224,7 +225,7 @@ NOTES = """\
   with its results handed to Spark and dropped there, as by hand, and with a sink that drops them
   inside the Python worker. Windows in Python are compared with windows in Python
   (transformWithState), sliding windows with tumbling ones on headrace.
-- Jobs that take minutes and compare nothing (floor, recovery, savepoint) run once.
+- Jobs that take minutes and compare nothing (recovery, savepoint) run once.
 - *worker MB by quarter* is the resident set of the largest Python worker at a quarter, half, three
   quarters and the end of a run: a flat row means that memory does not grow with events.
 - PyFlink reads the rows from CSV with Flink's Java source, since its Parquet format needs jars

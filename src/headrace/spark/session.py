@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -37,6 +38,10 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.streaming.ui.enabled": "false",
 }
+# Over TCP every call into a Python worker waits 40 ms for a delayed acknowledgement (decision
+# 0007).  Local Spark only: a cluster's temporary directories may be too long for such a socket.
+_UNIX_SOCKETS = "spark.python.unix.domain.socket"
+_LONGEST_SOCKET_FOLDER = 61
 # Settings of every job's session.
 _JOB_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": _STATE_STORE,
@@ -77,9 +82,10 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
     defaults = dict(_LOCAL_SETTINGS) if master.startswith("local") else {}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        defaults["spark.sql.warehouse.dir"] = str(
-            Path(tempfile.gettempdir()) / "headrace-warehouse"
-        )
+        folder = tempfile.gettempdir()
+        defaults["spark.sql.warehouse.dir"] = str(Path(folder) / "headrace-warehouse")
+        if hasattr(socket, "AF_UNIX") and len(folder) <= _LONGEST_SOCKET_FOLDER:
+            defaults |= {f"{_UNIX_SOCKETS}.enabled": "true", f"{_UNIX_SOCKETS}.dir": folder}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     with quiet_start():
