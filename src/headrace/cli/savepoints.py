@@ -272,12 +272,20 @@ def diff(
             "--allow-non-restored-state", "-n", help="State that no step claims may be lost."
         ),
     ] = False,
+    open_functions: Annotated[
+        bool,
+        typer.Option(
+            "--open-functions",
+            help="Call open() of the program's functions here, to compare the types of their "
+            "states as well. Without it those are compared when the job starts.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a start of PROGRAM from SAVEPOINT would do, operator by operator.
 
     kept, converted, new (starts empty), dropped (no step claims it), wrong. Exit code 2 if the
-    program would not start. Nothing is run and nothing is changed.
+    program would not start. No record is read and nothing is changed.
 
     \b
     Examples:
@@ -288,7 +296,9 @@ def diff(
         savepoint = _read(location)
         mapping = uid_mapping(map_uid)
         put_settings(read_settings(definitions, parallelism=parallelism))
-        matches = _matches(savepoint, program, arguments or [], mapping)
+        matches = _matches(
+            savepoint, program, arguments or [], mapping, open_functions=open_functions
+        )
     starts = all(
         match.fate != "wrong" and (allow_dropped or match.fate != "dropped") for match in matches
     )
@@ -301,7 +311,12 @@ def diff(
 
 
 def _matches(
-    savepoint: Savepoint, program: str, arguments: list[str], mapping: dict[str, str]
+    savepoint: Savepoint,
+    program: str,
+    arguments: list[str],
+    mapping: dict[str, str],
+    *,
+    open_functions: bool,
 ) -> list[Match]:
     # only here: these load the API, and pyspark's names
     from headrace.cli.program import capture_program
@@ -317,7 +332,8 @@ def _matches(
     renamed = mapping or first.spec.option("execution.state-recovery.uid-mapping")
     physical = plan(first.graph, plan_options(first.spec, savepoint.job_id, savepoint))
     now = fingerprint(first.graph, physical)
-    return compare(savepoint, now, renamed, declared_types(physical))
+    types = declared_types(physical, open_functions=open_functions)
+    return compare(savepoint, now, renamed, types)
 
 
 def _show_matches(matches: list[Match], *, starts: bool) -> None:

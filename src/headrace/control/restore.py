@@ -7,15 +7,20 @@ Next: spark/seeding.py (how a checkpoint is made)
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import cloudpickle
 
 from headrace.control.savepoints import SOURCES_FOLDER, verify
 from headrace.errors import SavepointError, StateError
 from headrace.runtime.sinks.storage import Storage
+from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
+from headrace.runtime.task import Task
 from headrace.spark.checkpoint_files import replace_offsets
 from headrace.spark.seeding import seed_state
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from headrace.control.fingerprint import Fingerprint, KeptStep
     from headrace.control.savepoints import SavedOperator, SavedSource, Savepoint
     from headrace.plan.physical import PhysicalPlan
+    from headrace.runtime.stage import StagePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ def compare(
         savepoint: the savepoint.
         program: the program that would start.
         renamed: uids of the program for old uids.
-        declared: the types of states that the program tells before it runs (`declared_types`);
-            those that a function asks for in open() are compared when the job opens them.
+        declared: the types of the program's states, as far as they are known (`declared_types`);
+            the others are compared when the job opens its functions.
     """
     types = declared or {}
     names = dict(renamed or {})
@@ -129,8 +135,20 @@ def _typed(match: Match, old: SavedOperator | None, declared: Mapping[str, Recor
     return Match(match.uid, "converted", f"{match.note}; {', '.join(notes)}", old.uid)
 
 
-def declared_types(physical: PhysicalPlan) -> dict[str, dict[str, Recorded]]:
-    """The types of states that are known before a function is opened: those of broadcast state."""
+def declared_types(
+    physical: PhysicalPlan, *, open_functions: bool = False
+) -> dict[str, dict[str, Recorded]]:
+    """The types of a program's states, by operator and name.
+
+    Args:
+        physical: the planned program.
+        open_functions: call the open() of its functions here, which tells the types of all states;
+            without it those of broadcast state are known.
+    """
+    if open_functions:
+        return {
+            uid: states for stage in physical.stages for uid, states in _types_opened(stage).items()
+        }
     return {
         plan.uid: {
             f"broadcast/{descriptor.name}": Recorded.of(descriptor, "broadcast")
@@ -139,6 +157,21 @@ def declared_types(physical: PhysicalPlan) -> dict[str, dict[str, Recorded]]:
         for stage in physical.stages
         for plan in stage.operators
     }
+
+
+def _types_opened(stage: StagePlan) -> dict[str, dict[str, Recorded]]:
+    # a copy, as a worker gets it: the functions of the program itself stay closed
+    task = Task(pickle.loads(cloudpickle.dumps(stage)), 0, DictStore())
+    try:
+        return {
+            uid: {
+                table.removeprefix(f"{uid}/"): recorded
+                for table, recorded in operator.declared_states().items()
+            }
+            for uid, operator in task.operators.items()
+        }
+    finally:
+        task.close()
 
 
 def _gone(uid: str, operator: SavedOperator) -> Match:

@@ -336,6 +336,48 @@ def test_diff_says_before_a_start_what_would_happen(saved: str, tmp_path: Path, 
     assert "max parallelism 32 instead of 64" in wrong.stdout
 
 
+TYPED = """
+from headrace.common import Types
+from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.state import ValueStateDescriptor
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", {type}))
+
+    def process_element(self, value, ctx):
+        yield value
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_max_parallelism(64)
+words = env.from_collection(["a"], Types.STRING()).uid("src")
+words.key_by(lambda word: word, key_type=Types.STRING()).process(Count()).uid("count").print()
+env.execute("job")
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_text", "fate", "note"),
+    [
+        ("Types.LONG()", "kept", "3 entries"),
+        ("Types.DOUBLE()", "converted", "user/total from value of LONG to value of DOUBLE"),
+        ("Types.BOOLEAN()", "wrong", "BOOLEAN"),
+    ],
+)
+def test_diff_knows_the_types_of_states_when_it_may_open_functions(
+    saved: str, tmp_path: Path, type_text: str, fate: str, note: str
+) -> None:
+    file = tmp_path / "job.py"
+    file.write_text(TYPED.format(type=type_text))
+    closed = json.loads(headrace("savepoint", "diff", "--json", saved, str(file)).stdout)
+    assert closed["operators"][0]["fate"] == "kept"
+    answer = headrace("savepoint", "diff", "--open-functions", "--json", saved, str(file))
+    assert answer.exit_code == (2 if fate == "wrong" else 0), answer.output
+    found = json.loads(answer.stdout)["operators"][0]
+    assert found["fate"] == fate
+    assert note in found["note"]
+
+
 def test_run_refuses_a_wrong_savepoint_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.metrics import OperatorMetrics
     from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.state.recorded import Recorded
 
 
 class Consumer(Protocol):
@@ -152,6 +153,10 @@ class Operator:
 
     def flush(self) -> None:
         """The batch ends: write what must survive to the store."""
+
+    def declared_states(self) -> dict[str, Recorded]:
+        """The kinds and types of the states that are known once the operator is open, by table."""
+        return {}
 
     def messages(self) -> Iterator[Any]:
         """What the driver has to know of this batch."""

@@ -212,6 +212,9 @@ class BroadcastOperator(FunctionOperator):
         self.contexts = [ReadingContext(self), WritingContext(self)]
         self.calls = _calls(self.function)
 
+    def declared_states(self) -> dict[str, Recorded]:
+        return self.broadcasts.records.declared()
+
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         call, context, out = self.calls[input], self.contexts[input], ProcessOutput(self.output)
         value: Any = None
@@ -244,6 +247,9 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
         super().open(runtime)
         self.context = KeyedReadingContext(self, self.timer_service)
         self.writing_context = WritingContext(self)
+
+    def declared_states(self) -> dict[str, Recorded]:
+        return super().declared_states() | self.broadcasts.records.declared()
 
     def _element_functions(self) -> list[Any]:
         return _calls(self.function)

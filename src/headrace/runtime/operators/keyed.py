@@ -16,6 +16,7 @@ from headrace.runtime.timers import TimerQueue
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.state.recorded import Recorded
     from headrace.runtime.state.states import Scope
 
 
@@ -31,6 +32,9 @@ class KeyedOperator(FunctionOperator):
 
     def state_provider(self) -> StateProvider:
         return self.states
+
+    def declared_states(self) -> dict[str, Recorded]:
+        return self.states.declared()
 
     def keys(self, records: Records, input: int = 0) -> list[Any]:  # noqa: A002
         """The keys of records of an input."""

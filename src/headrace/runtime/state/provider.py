@@ -80,6 +80,10 @@ class StateProvider:
         self._records.declare(str(table.name), descriptor.name, Recorded.of(descriptor, kind))
         return table
 
+    def declared(self) -> dict[str, Recorded]:
+        """The kinds and types of the states that were asked for, by table."""
+        return self._records.declared()
+
     def of(self, descriptor: Any) -> Any:
         """The state of any descriptor."""
         return getattr(self, _KIND_OF[type(descriptor).__name__])(descriptor)

@@ -105,6 +105,10 @@ class StateRecords:
                 fix="give the two states different names",
             )
 
+    def declared(self) -> dict[str, Recorded]:
+        """What the program said of its states, by table."""
+        return {table: recorded for table, (_, recorded) in self._declared.items()}
+
     def forget(self) -> None:
         """The store may hold other states than before."""
         self._stored.clear()
