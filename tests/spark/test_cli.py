@@ -29,6 +29,24 @@ source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(5
 env.from_source(source, None, "numbers").uid("numbers").sink_to(FileSink.json(sys.argv[1]))
 env.execute("not this name")
 """
+COUNTING = """
+import sys
+from headrace.common import Types
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.connectors.file_system import FileSink
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_max_parallelism(16)
+source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(50))
+numbers = env.from_source(source, None, "numbers").uid("numbers")
+keyed = numbers.map(lambda n: (n % 3, 1), Types.TUPLE([Types.LONG(), Types.LONG()])).uid("ones")
+counts = keyed.key_by(lambda one: one[0], Types.LONG()).sum(1).uid("counts")
+counts.map(lambda count: count[0] * 1_000_000 + count[1], Types.LONG()).uid("codes").sink_to(
+    FileSink.json(sys.argv[1])
+)
+env.execute("counting")
+"""
 BOUNDED = """
 import sys
 from headrace.datastream import StreamExecutionEnvironment
@@ -119,6 +137,43 @@ def test_a_detached_job_is_listed_killed_resumed_and_cancelled_from_another_term
     assert terminal.headrace("list")[1].strip() == "no running jobs"
     code, _, err = terminal.headrace("cancel", "counting")
     assert (code, "has ended: it is CANCELED" in err) == (2, True)
+
+
+def test_savepoints_of_a_detached_job_start_the_next_one(
+    terminal: Terminal, tmp_path: Path, wait_for: Callable[..., None]
+) -> None:
+    (tmp_path / "counting.py").write_text(COUNTING)
+    code, out, err = terminal.headrace("run", "-d", "-p", "1", "counting.py", "out")
+    assert code == 0, err
+    job_id = out.strip()
+    terminal.job(job_id)
+    wait_for(terminal.numbers)
+    code, out, err = terminal.headrace("savepoint", "take", job_id, str(tmp_path / "s"), "--json")
+    assert code == 0, err
+    assert Path(json.loads(out)["savepoint"]).parent == tmp_path / "s"
+    assert terminal.job(job_id)["state"] == "RUNNING"
+
+    code, out, err = terminal.headrace("stop", job_id, "--savepoint", str(tmp_path / "s"), "--json")
+    assert code == 0, err
+    stopped = json.loads(out)
+    assert stopped["state"] == "FINISHED"
+    before = terminal.numbers()
+    code, out, err = terminal.headrace(
+        "savepoint", "diff", stopped["savepoint"], "counting.py", "o"
+    )
+    assert code == 0, out + err
+
+    code, out, err = terminal.headrace(
+        "run", "-d", "-p", "2", "-s", stopped["savepoint"], "counting.py", "out"
+    )
+    assert code == 0, err
+    terminal.job(out.strip())
+    wait_for(lambda: len(terminal.numbers()) > len(before))
+    assert terminal.headrace("stop", out.strip())[0] == 0
+    # every key's count goes on where it was: none is missing, none comes twice
+    for key in range(3):
+        counts = [code % 1_000_000 for code in terminal.numbers() if code // 1_000_000 == key]
+        assert counts == list(range(1, len(counts) + 1))
 
 
 def test_run_waits_for_the_end_and_its_exit_code_tells_how_it_was(

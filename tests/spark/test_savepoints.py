@@ -146,7 +146,7 @@ def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
             time.sleep(0.1)
 
     wait_for(len(FIRST))
-    answer = headrace("savepoint", "counting", "--dir", str(root / "all"), "--json")
+    answer = headrace("savepoint", "counting", str(root / "all"), "--json")
     assert answer.exit_code == 0, answer.output
     write(source, "b.txt", SECOND)
     wait_for(len(FIRST) + len(SECOND))  # it went on

@@ -81,9 +81,8 @@ def take(
     job: JobText,
     folder: Annotated[
         str | None,
-        typer.Option(
-            "--dir",
-            metavar="DIR",
+        typer.Argument(
+            metavar="[DIR]",
             help="Where the savepoint's directory is made; execution.checkpointing.savepoint-dir "
             "of the job if it is not given.",
         ),
@@ -95,7 +94,7 @@ def take(
 
     \b
     Examples:
-      headrace savepoint orders --dir /data/savepoints
+      headrace savepoint orders /data/savepoints
       headrace savepoint diff /data/savepoints/savepoint-3f2a-0c1d pipeline.py
     """
     with told_errors(as_json=as_json):
