@@ -123,13 +123,12 @@ def _typed(match: Match, old: SavedOperator | None, declared: Mapping[str, Recor
         if state.name not in declared or not state.type:
             continue
         before, after = Recorded(**state.type), declared[state.name]
-        if after.type in (before.type, "pickled"):
-            continue
         try:
             changed_type(match.uid, state.name, before, after)
         except StateError as error:
             return Match(match.uid, "wrong", error.message, old.uid)
-        notes.append(f"{state.name} from {before} to {after}")
+        if after.type not in (before.type, "pickled"):
+            notes.append(f"{state.name} from {before} to {after}")
     if not notes:
         return match
     return Match(match.uid, "converted", f"{match.note}; {', '.join(notes)}", old.uid)

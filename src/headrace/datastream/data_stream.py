@@ -507,7 +507,11 @@ class KeyedStream(RollingAggregates, DataStream):
 
     def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
         key_by = _plain_key(key_by)
-        keying = Keying(_selector(key_by), key_by if isinstance(key_by, str) else None)
+        keying = Keying(
+            _selector(key_by),
+            key_by if isinstance(key_by, str) else None,
+            None if key_type is None else as_type(key_type),
+        )
         super().__init__(stream._env, stream._branch(), KeyGroups(keying))
         self._key = keying
         self._key_type = key_type

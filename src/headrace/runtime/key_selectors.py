@@ -43,9 +43,16 @@ _SKIPPED = {"RESUME", "CACHE", "NOP", "COPY_FREE_VARS"}
 class Keying:
     """Gives the keys of records; picklable, made once per keyed edge."""
 
-    def __init__(self, selector: Callable[[Any], Any], field: int | str | None = None) -> None:
+    def __init__(
+        self,
+        selector: Callable[[Any], Any],
+        field: int | str | None = None,
+        key_type: TypeInformation | None = None,
+    ) -> None:
         self.selector = selector
         self.field = field if field is not None else picked_field(selector)
+        # as declared; recorded with keyed state
+        self.key_type = key_type
 
     def keys(self, records: Records) -> list[Any]:
         """The key of every record, in order."""

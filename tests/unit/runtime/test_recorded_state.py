@@ -117,6 +117,35 @@ def test_time_to_live_cannot_be_switched_on_or_off_for_stored_state() -> None:
         _states(store).of(ValueStateDescriptor("s", Types.LONG()))
 
 
+@pytest.mark.parametrize(
+    ("stored", "declared", "fits"),
+    [
+        (Types.LONG(), Types.LONG(), True),
+        (Types.INT(), Types.LONG(), True),
+        (None, Types.STRING(), True),
+        (Types.STRING(), None, True),
+        (Types.PICKLED_BYTE_ARRAY(), Types.STRING(), True),
+        (Types.LONG(), Types.STRING(), False),
+        (Types.LONG(), Types.DOUBLE(), False),
+        (Types.TUPLE([Types.LONG()]), Types.LONG(), False),
+    ],
+)
+def test_keys_of_a_stream_stay_what_they_are(stored: Any, declared: Any, fits: bool) -> None:
+    store = DictStore()
+    descriptor = ValueStateDescriptor("total", Types.LONG())
+    states = StateProvider(store, "count", key_type=stored)
+    total = states.value(descriptor)
+    states.scope.set(1)
+    total.update(3)
+    states.flush()
+    later = StateProvider(store, "count", key_type=declared)
+    if fits:
+        later.value(descriptor)
+        return
+    with pytest.raises(StateError, match=r"its keys are .*, and those of the stream are"):
+        later.value(descriptor)
+
+
 @dataclass
 class Order:
     number: int

@@ -26,7 +26,13 @@ class KeyedOperator(FunctionOperator):
     scope: Scope
 
     def open(self, runtime: OperatorRuntime) -> None:
-        self.states = StateProvider(runtime.store, runtime.uid, runtime.clock)
+        key_types = [keying.key_type for keying in runtime.keyings if keying is not None]
+        self.states = StateProvider(
+            runtime.store,
+            runtime.uid,
+            runtime.clock,
+            key_type=next((key_type for key_type in key_types if key_type is not None), None),
+        )
         self.scope = self.states.scope
         super().open(runtime)
 

@@ -265,6 +265,7 @@ def changed_type(operator: str, state: str, stored: Recorded, declared: Recorded
     try:
         if stored.kind != declared.kind:
             raise CannotConvert(f"a {stored.kind} state cannot become a {declared.kind} state")
+        _check_keys(stored.key_type, declared.key_type)
         return converter(stored.type, declared.type)
     except CannotConvert as error:
         raise StateError(
@@ -274,6 +275,21 @@ def changed_type(operator: str, state: str, stored: Recorded, declared: Recorded
             fix=f"{error.fix or 'declare the stored type again'}; or give the new state another "
             "name, or rewrite it in a savepoint (headrace.state.Savepoint)",
         ) from None
+
+
+def _check_keys(old: Json | None, new: Json | None) -> None:
+    """Keys say where a state lies, so they must stay what they are: an INT may be a LONG."""
+    if old in (None, "pickled") or new is None:
+        return
+    try:
+        same = converter(old, new) is None
+    except CannotConvert:
+        same = False
+    if not same:
+        raise CannotConvert(
+            f"its keys are {type_text(old)}, and those of the stream are {type_text(new)}",
+            "key the stream as before",
+        )
 
 
 def convert_table(table: PagedTable, kind: str, convert: Convert, *, expires: bool) -> None:

@@ -30,6 +30,7 @@ from headrace.runtime.state.ttl import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.state.backend import PageStore
     from headrace.runtime.state.cells import Memory
     from headrace.runtime.state.limits import Limits
@@ -46,6 +47,7 @@ class StateProvider:
         uid: str,
         clock: Callable[[], int] = wall_clock,
         *,
+        key_type: TypeInformation | None = None,
         limits: Limits = LIMITS,
         memory: Memory = PROCESS_MEMORY,
     ) -> None:
@@ -59,6 +61,7 @@ class StateProvider:
         self._tables: dict[str, PagedTable] = {}
         self._states: dict[str, Any] = {}
         self._records = StateRecords(store)
+        self._key_type = key_type
 
     def table(self, name: str, kind: type[PagedTable] = PagedTable) -> PagedTable:
         """The table behind a name of this operator."""
@@ -77,7 +80,8 @@ class StateProvider:
         self, descriptor: Any, kind: str, of: type[PagedTable] = PagedTable
     ) -> PagedTable:
         table = self.table(f"user/{descriptor.name}", of)
-        self._records.declare(str(table.name), descriptor.name, Recorded.of(descriptor, kind))
+        declared = Recorded.of(descriptor, kind, self._key_type)
+        self._records.declare(str(table.name), descriptor.name, declared)
         return table
 
     def declared(self) -> dict[str, Recorded]:

@@ -18,6 +18,7 @@ from headrace.runtime.state.large import LargeTable
 from headrace.runtime.state.pages import PagedTable
 
 if TYPE_CHECKING:
+    from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.state.backend import PageStore
 
 _VERSION = 1
@@ -40,9 +41,14 @@ class Recorded:
     key_type: Json | None = None
 
     @staticmethod
-    def of(descriptor: Any, kind: str) -> Recorded:
-        """What a descriptor declares."""
-        return Recorded(kind, to_json(descriptor.type_info), descriptor.ttl_config is not None)
+    def of(descriptor: Any, kind: str, key_type: TypeInformation | None = None) -> Recorded:
+        """What a descriptor declares, in a stream whose keys have a type."""
+        return Recorded(
+            kind,
+            to_json(descriptor.type_info),
+            descriptor.ttl_config is not None,
+            None if key_type is None else to_json(key_type),
+        )
 
     @property
     def in_parts(self) -> bool:
@@ -123,7 +129,8 @@ class StateRecords:
         if (
             stored.kind != declared.kind
             or stored.ttl != declared.ttl
-            or (declared.type not in (stored.type, "pickled"))
+            or declared.type not in (stored.type, "pickled")
+            or declared.key_type not in (stored.key_type, None)
         ):
             self._convert(table, name, stored, declared)
         self._stored.add(table)
