@@ -131,3 +131,46 @@ def test_ctrl_c_ends_a_job_cleanly(run_script: Callable[..., Script]) -> None:
         assert word not in err
     assert script.leftovers() == []
     assert script.living_children() == []
+
+
+STOPPED_TWICE = """
+    import logging, sys, time
+    from headrace.datastream import StreamExecutionEnvironment
+    from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+    logging.basicConfig()
+    seen = []
+
+    def slow(n):
+        time.sleep(0.05)  # so that a batch is running whenever the job is told to stop
+        return n
+
+    def start():
+        seen.clear()
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+        source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(100))
+        env.from_source(source, None, "numbers").map(slow).add_sink(seen.append)
+        client = env.execute_async("slow")
+        while not seen:
+            time.sleep(0.05)
+        time.sleep(1)
+        return client
+
+    client = start()
+    client.cancel().result(120)
+    print(client.get_job_status().result().name)
+    client = start()
+    client.stop_with_savepoint(False, sys.argv[1]).result(120)
+    print(client.get_job_status().result().name)
+"""
+
+
+def test_stopping_in_the_middle_of_a_batch_is_quiet_where_logging_is_configured(
+    run_script: Callable[..., Script], tmp_path: Path
+) -> None:
+    script = run_script(STOPPED_TWICE, str(tmp_path / "savepoints"))
+
+    code, out, err = script.end()
+
+    assert (code, out.split(), err) == (0, ["CANCELED", "FINISHED"], "")
+    assert script.living_children() == []

@@ -11,12 +11,21 @@ from pyspark.errors import StreamingQueryException
 from headrace.errors import HeadraceError, JobError
 from headrace.spark.file_reader import explain_read_failure
 from headrace.spark.native_windows import explain_timestamp_failure
+from headrace.spark.quiet import ToldElsewhere, quiet_callbacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+# By these words Spark knows a batch that failed because its query was stopped. It looks for them
+# with an expression that overflows the stack on a text as long as that of the error itself.
+_STOPPED = (
+    "py4j.protocol.Py4JJavaError: An error occurred while calling a query that was stopped: "
+    "java.lang.InterruptedException"
+)
+_CANCELLED = ("[SPARK_JOB_CANCELLED]", "java.lang.InterruptedException")
 
 
 class SparkQuery:
@@ -46,9 +55,11 @@ class SparkQuery:
         self._on_batch = on_batch
         self._query: StreamingQuery | None = None
         self._error: BaseException | None = None
+        self._stopped = False
 
     def start(self) -> None:
         """Start the query; batches run on Spark's own thread from now on."""
+        quiet_callbacks()
         self._query = (
             self._frame.writeStream.outputMode("append")
             .queryName(self._name)
@@ -62,8 +73,13 @@ class SparkQuery:
         try:
             self._on_batch(frame, batch_id)
         except BaseException as error:
-            self._error = error  # Spark only keeps its text
-            raise
+            self._error = error
+            raise ToldElsewhere(self._text_for_spark(error)) from None
+
+    def _text_for_spark(self, error: BaseException) -> str:
+        text = f"{type(error).__name__}: {error}"
+        is_stop = self._stopped or any(word in text for word in _CANCELLED)
+        return _STOPPED if is_stop else text[:300]
 
     def wait_until_idle(self) -> None:
         """Until everything that the sources have now is processed."""
@@ -125,6 +141,7 @@ class SparkQuery:
 
     def stop(self) -> None:
         """End the query; the batch that is running is thrown away and will be repeated."""
+        self._stopped = True
         if self._query is not None:
             with contextlib.suppress(Exception):  # already failed or stopped
                 self._query.stop()

@@ -1,12 +1,16 @@
-"""Keeps the JVM's start-up chatter out of the user's terminal.
+"""Keeps out of the user's terminal what says nothing to a user.
 
 What the JVM and the Python workers write to standard error passes through a thread here, which
-drops lines that say nothing to a user; everything else, a user's own prints included, is passed on.
+drops the chatter of their start and what workers of stopped jobs say; everything else, a user's own
+prints included, is passed on.
+py4j logs what a callback raises, where logging is configured: errors that headrace itself tells, or
+that end a batch of a job that was stopped, are not logged as well.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import sys
@@ -14,7 +18,7 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _CHATTER = re.compile(
     rb"WARNING: Using incubator modules"
@@ -45,13 +49,47 @@ def quiet_start() -> Iterator[None]:
 
 
 def _pass_on(reader: int) -> None:
-    after_chatter = False
     with os.fdopen(reader, "rb") as lines:
-        for line in lines:
-            chatter = _CHATTER.search(line) is not None
-            blank_after = after_chatter and not line.strip()
-            after_chatter = chatter or blank_after
-            if not (chatter or blank_after):
-                with contextlib.suppress(ValueError, OSError):  # the terminal is gone
-                    sys.__stderr__.write(line.decode(errors="replace"))  # type: ignore[union-attr]
-                    sys.__stderr__.flush()  # type: ignore[union-attr]
+        for line in _worth_telling(lines):
+            with contextlib.suppress(ValueError, OSError):  # the terminal is gone
+                sys.__stderr__.write(line.decode(errors="replace"))  # type: ignore[union-attr]
+                sys.__stderr__.flush()  # type: ignore[union-attr]
+
+
+def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
+    after_chatter = False
+    traceback: list[bytes] = []  # held back until its last line tells what it is about
+    for line in lines:
+        if traceback or line.startswith(b"Traceback (most recent call last)"):
+            traceback.append(line)
+            if not line.startswith((b" ", b"Traceback")):
+                yield from () if _is_of_cut_off_worker(traceback) else traceback
+                traceback = []
+            continue
+        chatter = _CHATTER.search(line) is not None
+        after_chatter = chatter or (after_chatter and not line.strip())
+        if not after_chatter:
+            yield line
+    yield from traceback
+
+
+def _is_of_cut_off_worker(traceback: list[bytes]) -> bool:
+    """Whether a worker only found that nobody waits for its results: its job was stopped."""
+    files = [line for line in traceback if line.startswith(b"  File ")]
+    return traceback[-1].startswith(b"BrokenPipeError") and all(
+        b"pyspark/daemon.py" in line for line in files
+    )
+
+
+class ToldElsewhere(Exception):
+    """Ends a callback of Spark's with a short text; headrace has the error itself."""
+
+
+def quiet_callbacks() -> None:
+    """Keep `ToldElsewhere` out of py4j's log; other errors of callbacks stay in it."""
+    for name in ("py4j.clientserver", "py4j.java_gateway"):
+        logging.getLogger(name).addFilter(_is_news)  # the same filter twice is one
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], ToldElsewhere))

@@ -1,0 +1,59 @@
+"""What does not reach the user's terminal, and what does."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from headrace.spark.quiet import ToldElsewhere, _worth_telling, quiet_callbacks
+
+START = b"""\
+WARNING: Using incubator modules: jdk.incubator.vector
+Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties
+
+"""
+CUT_OFF = b"""\
+Traceback (most recent call last):
+  File "/x/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager
+    code = worker(sock, authenticated)
+  File "/x/lib/pyspark.zip/pyspark/daemon.py", line 95, in worker
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+OF_THE_USER = b"""\
+Traceback (most recent call last):
+  File "/x/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager
+  File "pipeline.py", line 3, in map
+BrokenPipeError: [Errno 32] Broken pipe
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "pipeline.py", line 5, in map
+ValueError: of mine
+"""
+
+
+def told(text: bytes) -> bytes:
+    return b"".join(_worth_telling(text.splitlines(keepends=True)))
+
+
+def test_chatter_and_cut_off_workers_are_dropped_and_the_rest_is_passed_on() -> None:
+    assert told(START + b"hello\n\n" + CUT_OFF + b"world\n" + CUT_OFF) == b"hello\n\nworld\n"
+    assert told(OF_THE_USER) == OF_THE_USER
+    unfinished = CUT_OFF.rpartition(b"BrokenPipe")[0]
+    assert told(unfinished) == unfinished
+
+
+@pytest.mark.parametrize("name", ["py4j.clientserver", "py4j.java_gateway"])
+def test_py4j_logs_only_what_nobody_else_tells(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    quiet_callbacks()
+    quiet_callbacks()
+    for error in (ToldElsewhere("of a batch"), ValueError("of somebody else's callback")):
+        try:
+            raise error
+        except Exception:
+            logging.getLogger(name).exception("There was an exception while executing the proxy")
+    assert "somebody else's" in caplog.text
+    assert "of a batch" not in caplog.text
+    assert len(caplog.records) == 1
