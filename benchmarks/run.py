@@ -193,6 +193,22 @@ def chosen(wanted: argparse.Namespace) -> list[tuple[System, str]]:
     ]
 
 
+def setting_of(wanted: argparse.Namespace, runs: int, seconds: float) -> report.Setting:
+    """What was run so far, in words."""
+    sizes = {job: size_of(job, quick=wanted.quick) for _, job in chosen(wanted)}
+    return report.Setting(
+        sizes={
+            job: report.JobSize(
+                size.events, size.rows_per_file * data.FILES_PER_BATCH, size.warmup_events
+            )
+            for job, size in sizes.items()
+        },
+        keys=data.KEYS,
+        runs=runs,
+        seconds=round(seconds),
+    )
+
+
 def main() -> int:
     wanted = options()
     runs = wanted.runs or (1 if wanted.quick else 3)
@@ -211,21 +227,11 @@ def main() -> int:
                 print(f"run {run + 1} of {runs}: {job} on {system.name} ...", flush=True)
                 size = size_of(job, quick=wanted.quick)
                 results.append(run_once(system, job, size, folder))
-    sizes = {job: size_of(job, quick=wanted.quick) for _, job in chosen(wanted)}
-    setting = report.Setting(
-        sizes={
-            job: report.JobSize(
-                size.events, size.rows_per_file * data.FILES_PER_BATCH, size.warmup_events
-            )
-            for job, size in sizes.items()
-        },
-        keys=data.KEYS,
-        runs=runs,
-        seconds=round(time.perf_counter() - began),
-    )
+            setting = setting_of(wanted, run + 1, time.perf_counter() - began)
+            if not wanted.quick and not wanted.only:
+                # after every run, so that one that is cut off leaves what it has
+                report.write_page(results, setting, ROOT / "docs")
     report.print_tables(results, setting)
-    if not wanted.quick and not wanted.only:
-        report.write_page(results, setting, ROOT / "docs")
     return 1 if any(result.problem.startswith("failed") for result in results) else 0
 
 

@@ -12,10 +12,11 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from headrace.errors import ConnectorError
 from headrace.runtime.clock import wall_clock
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from headrace.runtime.sinks.storage import Storage
 
 log = logging.getLogger(__name__)
 
@@ -24,9 +25,13 @@ _RETRY_MS = 1_000
 
 
 class CommandWriter:
-    """Writes commands, and wakes the job when its next processing-time timer is due."""
+    """Writes commands, and wakes the job when its next processing-time timer is due.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: the control directory, on any file system.
+    """
+
+    def __init__(self, folder: Storage) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._alarm: threading.Timer | None = None
@@ -35,19 +40,20 @@ class CommandWriter:
     def send(self, command: str) -> None:
         """Put a command where the next batch will find it, in one atomic step."""
         with self._lock:
-            self._folder.mkdir(parents=True, exist_ok=True)
             name = f"{time.time_ns():020d}-{command}.txt"
-            hidden = self._folder / f".{name}"
-            hidden.write_text(command + "\n")
-            hidden.rename(self._folder / name)
+            hidden = f".{name}"  # Spark does not look at those
+            with self._folder.open_output(hidden) as stream:
+                stream.write(f"{command}\n".encode())
+            self._folder.seal(hidden)
+            self._folder.move(hidden, name)
             self._forget_old()
 
     def _forget_old(self) -> None:
         # Batches that read the oldest files were committed long ago.
-        files = sorted(self._folder.glob("[0-9]*.txt"))
-        for old in files[:-_KEPT_FILES]:
-            with contextlib.suppress(OSError):
-                old.unlink()
+        commands = [file.name for file in self._folder.list("") if file.name[0].isdigit()]
+        for old in commands[:-_KEPT_FILES]:
+            with contextlib.suppress(ConnectorError):
+                self._folder.delete(old)
 
     def wake_at(self, when_ms: int | None) -> None:
         """Send a tick at this time; replaces an earlier wish."""
@@ -65,7 +71,7 @@ class CommandWriter:
     def _tick(self) -> None:
         try:
             self.send("tick")
-        except OSError as error:
+        except ConnectorError as error:
             # A full disk, say. Without its tick a job whose sources are quiet would sleep for ever.
             log.warning("a timer is due, but its tick could not be written: %s", error)
             self.wake_at(wall_clock() + _RETRY_MS)

@@ -34,7 +34,7 @@ from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
 from headrace.errors import SavepointError
 from headrace.plan.planner import PlanOptions, plan
-from headrace.runtime.sinks.storage import absolute_target
+from headrace.runtime.sinks.storage import Storage, absolute_target
 from headrace.spark.build import build_packets, control_dir
 from headrace.spark.native_job import native_settings, open_native, run_native_batch
 from headrace.spark.native_types import resolve_types
@@ -299,7 +299,9 @@ def _attempt(
         bounded=physical.bounded,
         exhausted=lambda query: _exhausted(physical, query),
         committers=_committers(physical, job_id, None if job_dir.temporary else location),
-        commands=CommandWriter(control_dir(location)) if physical.uses_time else None,
+        commands=(
+            CommandWriter(Storage.open(control_dir(location))) if physical.uses_time else None
+        ),
         metrics=metrics,
     )
     try:

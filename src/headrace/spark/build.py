@@ -10,7 +10,6 @@ In: a PhysicalPlan.  Out: a DataFrame that control/job.py starts.  Next: spark/w
 from __future__ import annotations
 
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cloudpickle
@@ -19,7 +18,7 @@ from headrace.datastream.connectors.collection import CollectionSource
 from headrace.errors import HeadraceError
 from headrace.runtime.control_packets import source_edges
 from headrace.runtime.pickling import UserCode
-from headrace.runtime.sinks.storage import local_path
+from headrace.runtime.sinks.storage import Storage, local_path
 from headrace.spark.collection_reader import open_collection
 from headrace.spark.file_reader import is_read_by_workers, open_file_paths
 from headrace.spark.native import apply_native
@@ -115,13 +114,13 @@ def _explained(step: Step, open_frame: Callable[[], DataFrame]) -> DataFrame:
         raise
 
 
-def control_dir(job_dir: str) -> Path:
+def control_dir(job_dir: str) -> str:
     """Where commands for a running query are put, one small file each."""
-    return (local_path(job_dir) or Path(job_dir)) / "control"
+    return f"{job_dir.rstrip('/')}/control"
 
 
 def open_control(spark: SparkSession, job_dir: str) -> DataFrame:
     """The stream of commands: files, so that a command is replayed with its batch."""
     folder = control_dir(job_dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    return spark.readStream.text(str(folder))
+    Storage.open(folder).make()
+    return spark.readStream.text(folder)

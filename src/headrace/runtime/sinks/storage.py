@@ -161,6 +161,11 @@ class Storage:
 
     # writing
 
+    def make(self) -> None:
+        """Makes the folder itself, if it is not there."""
+        with self.explained("make", ""):
+            self._fs.create_dir(self._root, recursive=True)
+
     def open_output(self, path: str) -> pa.NativeFile:
         """A buffered stream to a new file; its folder is made when missing."""
         self._make_folder_of(path)
