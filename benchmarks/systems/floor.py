@@ -17,9 +17,10 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import pyspark_tws
 from headrace_keyed import build, events_of
 from measure import QueryCatcher, arguments, read_events, report, run_to_noop, spark_session
-from pyspark_tws import JOBS
+from pyspark import cloudpickle
 
 import data
 from headrace.datastream import StreamExecutionEnvironment
@@ -41,7 +42,8 @@ def run_headrace(spark: SparkSession, folder: Path, scratch: Path) -> None:
 
 
 def run_pyspark(spark: SparkSession, folder: Path, scratch: Path) -> None:
-    processor, schema = JOBS["state"]
+    processor, schema = pyspark_tws.JOBS["state"]
+    cloudpickle.register_pickle_by_value(pyspark_tws)  # workers cannot import it
     events = read_events(spark, folder, files_per_batch=1)
     out = events.groupBy("key").transformWithState(processor(), schema, "Append", "None")
     run_to_noop(out, scratch)
