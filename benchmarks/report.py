@@ -56,6 +56,7 @@ LABELS = {
     "bare_loop": "bare Python loop (one process, no engine)",
     "pyspark_native": "PySpark by hand (filter, select)",
     "headrace_native": "headrace (expressions)",
+    "headrace_native_pair": "headrace (expressions; in turns with PySpark in one process)",
     "pyspark_window": "PySpark by hand (groupBy window, noop sink)",
     "headrace_window_native": "headrace (aggregates over columns, noop sink)",
     "pyspark_window_tws": "PySpark by hand (transformWithState, one value and one timer a key)",

@@ -37,6 +37,7 @@ class System:
     python: str = sys.executable
     # one of how many events it gets: a steady rate shows sooner than the end of a slow run
     share: int = 1
+    in_quick: bool = True
 
 
 def pyflink_python() -> str:
@@ -56,6 +57,7 @@ SYSTEMS = (
     System("bare_loop", "bare_loop.py", KEYED),
     System("pyspark_native", "pyspark_native.py", ("native",)),
     System("headrace_native", "headrace_native.py", ("native",)),
+    System("headrace_native_pair", "native_pair.py", ("native",), in_quick=False),
     System("pyspark_window", "pyspark_window.py", ("window",)),
     System("headrace_window_native", "headrace_window.py", ("window",), variant="native"),
     System("pyspark_window_tws", "pyspark_window_tws.py", ("window",)),
@@ -192,6 +194,7 @@ def chosen(wanted: argparse.Namespace) -> list[tuple[System, str]]:
         for job in jobs
         for system in SYSTEMS
         if job in system.jobs and (not only or system.name in only or job in only)
+        if system.in_quick or not wanted.quick
     ]
 
 
