@@ -51,8 +51,8 @@ KEYED = ("reduce", "state")
 SYSTEMS = (
     System("pyspark_tws", "pyspark_tws.py", KEYED),
     System("headrace", "headrace_keyed.py", KEYED, variant="dataframe"),
-    System("headrace_sink", "headrace_keyed.py", KEYED, variant="discarding"),
-    System("pyflink", "pyflink_keyed.py", KEYED, python=pyflink_python(), share=4),
+    System("headrace_sink", "headrace_keyed.py", KEYED, variant="discarding", in_quick=False),
+    System("pyflink", "pyflink_keyed.py", KEYED, python=pyflink_python(), share=4, in_quick=False),
     System("bytewax", "bytewax_keyed.py", KEYED, needs="bytewax"),
     System("bare_loop", "bare_loop.py", KEYED),
     System("pyspark_native", "pyspark_native.py", ("native",)),
@@ -83,7 +83,7 @@ class Size:
 
 
 FULL = Size(events=4_000_000, rows_per_file=200_000, warmup_events=800_000)
-QUICK = Size(events=800_000, rows_per_file=100_000, warmup_events=400_000)
+QUICK = Size(events=400_000, rows_per_file=50_000, warmup_events=200_000)
 # two million that count; for windows some 100 s of event time, and they fire in every batch
 HALF = Size(events=2_800_000, rows_per_file=200_000, warmup_events=800_000)
 QUICK_HALF = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
