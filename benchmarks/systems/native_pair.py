@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
-from headrace_keyed import events_of
-from measure import QueryCatcher, arguments, read_events, report, run_to_noop, spark_session
-from pyspark.sql import functions as F
-
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.expressions import col
+import headrace_native
+import pyspark_native
+from measure import QueryCatcher, arguments, report, run_to_noop, spark_session
 
 if TYPE_CHECKING:
     import argparse
@@ -30,22 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 WARM_UP, PAIRS = 3, 6
-
-
-def by_hand(spark: SparkSession, data: Path) -> DataFrame:
-    events = read_events(spark, data)
-    return events.filter(F.col("value") > 0.5).select(
-        (F.col("key") % 100).alias("key"), (F.col("value") * 2).alias("value")
-    )
-
-
-def by_headrace(spark: SparkSession, data: Path) -> DataFrame:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2)
-    events = events_of(env, data).filter(col("value") > 0.5)
-    return events.select(
-        (col("key") % 100).alias("key"), (col("value") * 2).alias("value")
-    ).to_dataframe()
 
 
 def rate(
@@ -69,7 +50,7 @@ def main() -> None:
     began = time.perf_counter()
     hand, ours = [], []
     for number in range(WARM_UP + PAIRS):
-        turns = [(by_hand, hand), (by_headrace, ours)]
+        turns = [(pyspark_native.native, hand), (headrace_native.native, ours)]
         for make, rates in turns if number % 2 else turns[::-1]:
             rates.append(rate(make, spark, options))
     hand, ours = hand[WARM_UP:], ours[WARM_UP:]

@@ -41,11 +41,7 @@ class CommandWriter:
         """Put a command where the next batch will find it, in one atomic step."""
         with self._lock:
             name = f"{time.time_ns():020d}-{command}.txt"
-            hidden = f".{name}"  # Spark does not look at those
-            with self._folder.open_output(hidden) as stream:
-                stream.write(f"{command}\n".encode())
-            self._folder.seal(hidden)
-            self._folder.move(hidden, name)
+            self._folder.write_atomic(name, f"{command}\n".encode())
             self._forget_old()
 
     def _forget_old(self) -> None:

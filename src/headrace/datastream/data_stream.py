@@ -514,7 +514,6 @@ class KeyedStream(RollingAggregates, DataStream):
         )
         super().__init__(stream._env, stream._branch(), KeyGroups(keying))
         self._key = keying
-        self._key_type = key_type
 
     def _keying(self) -> Keying | None:
         return self._key

@@ -38,7 +38,7 @@ class IntervalJoin:
             keying = stream._keying()
             if keying is None:
                 raise needs_keys(which)
-            types.append(key_type_of(stream, keying, stream._key_type))
+            types.append(key_type_of(stream, keying, keying.key_type))
         check_keys_match("interval_join", *types)
         self._streams = (stream_one, stream_two)
         self._event_time = True

@@ -180,7 +180,8 @@ class Storage:
 
     def write_atomic(self, path: str, content: bytes) -> None:
         """Writes a small file that is either wholly there or not at all, also after a crash."""
-        draft = f"{path}.tmp"
+        # hidden, so that a Spark stream over the folder does not look at it
+        draft = str(PurePosixPath(path).with_name(f".{PurePosixPath(path).name}.tmp"))
         with self.explained("write", path):
             with self.open_output(draft) as stream:
                 stream.write(content)
