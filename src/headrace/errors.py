@@ -3,6 +3,7 @@
 HeadraceError              base: message, where, fix, condition; survives pickling
 ├── ProgramError           the user's program is wrong
 │   ├── EmptyProgramError, DuplicateUidError, UnserializableFunctionError, InvalidArgumentError
+│   │   └── ArgumentTypeError  an argument of a type that the call cannot use
 │   └── ConfigurationError unknown or malformed option
 ├── PlanError              correct, but cannot be planned
 │   └── UnsupportedStepError   names the alternative
@@ -26,10 +27,18 @@ program, how to fix it.  Errors of workers travel home as messages: control/job.
 
 from __future__ import annotations
 
+import linecache
 import re
-from typing import Any
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 __all__ = [
+    "ArgumentTypeError",
     "CheckpointLockedError",
     "CheckpointMismatchError",
     "ConfigurationError",
@@ -56,6 +65,26 @@ __all__ = [
 ]
 
 
+_PACKAGE = str(Path(__file__).resolve().parent) + "/"
+# Below a frame of these no program is being built: a worker, a local run, a thread, a command.
+_NO_PROGRAM = (f"{_PACKAGE}testing/", f"{_PACKAGE}spark/", sysconfig.get_path("stdlib"), "<frozen")
+
+
+def _line_of_program() -> str | None:
+    """The line of the user's program that led here; None where no program is being built."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name, number = frame.f_code.co_filename, frame.f_lineno
+        if name.startswith(_PACKAGE) and not name.startswith(_NO_PROGRAM):
+            frame = frame.f_back
+        elif name.startswith(_NO_PROGRAM) or "/site-packages/" in name:
+            return None
+        else:
+            text = linecache.getline(name, number).strip()[:100]
+            return f"{Path(name).name}:{number} {text}".rstrip()
+    return None
+
+
 class HeadraceError(Exception):
     """Base of all errors that headrace raises on purpose.
 
@@ -65,9 +94,14 @@ class HeadraceError(Exception):
         fix: what the user can do about it.
     """
 
+    # whether a call of the user's program is at fault, so that its line answers "where"
+    _at_users_line = False
+
     def __init__(self, message: str, *, where: object = None, fix: str | None = None) -> None:
         super().__init__(message)
         self.message = message
+        if where is None and self._at_users_line:
+            where = _line_of_program()
         self.where = None if where is None else str(where)
         self.fix = fix
 
@@ -77,13 +111,16 @@ class HeadraceError(Exception):
         name = type(self).__name__.removesuffix("Error")
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
 
-    def __str__(self) -> str:
+    def _lines(self) -> list[str]:
         lines = [f"[{self.condition}] {self.message}"]
         if self.where:
             lines.append(f"  where: {self.where}")
         if self.fix:
             lines.append(f"  fix:   {self.fix}")
-        return "\n".join(lines)
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The default would rebuild from args alone and lose the keyword-only parts.
@@ -102,6 +139,8 @@ def _rebuild(cls: type[HeadraceError], message: str, state: dict[str, Any]) -> H
 class ProgramError(HeadraceError, ValueError):
     """The user's program is wrong; found before anything runs."""
 
+    _at_users_line = True
+
 
 class EmptyProgramError(ProgramError):
     """There is nothing to execute: no sink was added."""
@@ -119,6 +158,10 @@ class InvalidArgumentError(ProgramError):
     """An argument of an API call is not usable."""
 
 
+class ArgumentTypeError(InvalidArgumentError, TypeError):
+    """An argument of an API call is of a type that the call cannot use."""
+
+
 class ConfigurationError(ProgramError):
     """An option is unknown or its value cannot be read."""
 
@@ -129,6 +172,8 @@ class PlanError(HeadraceError):
 
 class UnsupportedStepError(PlanError):
     """A part of Flink's API that headrace does not have; the fix names the alternative."""
+
+    _at_users_line = True
 
 
 class RecordError(HeadraceError):
@@ -160,9 +205,11 @@ class UserFunctionError(HeadraceError):
     original: str = ""
     user_traceback: str = ""
 
-    def __str__(self) -> str:
-        text = super().__str__()
-        return f"{text}\n{self.user_traceback.rstrip()}" if self.user_traceback else text
+    def _lines(self) -> list[str]:
+        what, *rest = super()._lines()
+        record = [f"  given: {self.record}"] if self.record else []
+        frames = [self.user_traceback.rstrip()] if self.user_traceback else []
+        return [what, *record, *rest, *frames]
 
 
 class StateError(HeadraceError):

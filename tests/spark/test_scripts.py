@@ -37,7 +37,7 @@ def test_a_failing_script_ends_with_the_users_error_and_nothing_of_sparks(
     last = err.rstrip().splitlines()[-7:]
     assert any("[USER_FUNCTION] " in line and "ZeroDivisionError" in line for line in last)
     assert any("pipeline.py:9 numbers.map(invert)" in line for line in last)
-    assert any("it was given 0" in line for line in last)
+    assert any("given: 0" in line for line in last)
     assert any("return 1 / value" in line for line in last)
     assert len(err.splitlines()) < 60
     assert script.leftovers() == []

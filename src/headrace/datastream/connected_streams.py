@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.datastream.arguments import check_instance, check_methods
 from headrace.datastream.stream_builder import Origin, add_step, as_type
-from headrace.errors import InvalidArgumentError
 from headrace.runtime.operators.connected import CoOperator, KeyedCoOperator
 from headrace.runtime.operators.keyed import KeyedCoProcessOperator
 
@@ -36,11 +36,13 @@ class ConnectedStreams:
 
     def map(self, func: Any, output_type: Any = None) -> DataStream:
         """A CoMapFunction: map1 for the first stream, map2 for the second."""
+        check_methods("map", func, "CoMapFunction", "map1", "map2")
         result = as_type(output_type, func, "map1")
         return self._two(func, ("map1", "map2"), "Co-Map", result, output_type)
 
     def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
         """A CoFlatMapFunction."""
+        check_methods("flat_map", func, "CoFlatMapFunction", "flat_map1", "flat_map2")
         result = as_type(output_type, func, "flat_map1", elements=True)
         return self._two(func, ("flat_map1", "flat_map2"), "Co-FlatMap", result, output_type)
 
@@ -48,14 +50,14 @@ class ConnectedStreams:
         """A CoProcessFunction, or a KeyedCoProcessFunction when both streams are keyed."""
         from headrace.datastream.functions import CoProcessFunction, KeyedCoProcessFunction
 
-        result = as_type(output_type, func, "process_element1", elements=True)
         wanted = KeyedCoProcessFunction if self._is_keyed() else CoProcessFunction
-        if not isinstance(func, wanted):
-            raise InvalidArgumentError(
-                f"these streams need a {wanted.__name__}, not {type(func).__name__}",
-                fix="key both streams for a KeyedCoProcessFunction, or none for a "
-                "CoProcessFunction",
-            )
+        check_instance(
+            f"process of {'keyed' if self._is_keyed() else 'these'} streams",
+            func,
+            wanted,
+            "key both streams for a KeyedCoProcessFunction, or none for a CoProcessFunction",
+        )
+        result = as_type(output_type, func, "process_element1", elements=True)
         if self._is_keyed():
             return self._add(KeyedCoProcessOperator(func), "Keyed Co-Process", result, output_type)
         methods = ("process_element1", "process_element2")
@@ -117,10 +119,13 @@ class BroadcastConnectedStream:
 
         keyed = self.stream._keying() is not None
         wanted = KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction
-        if not isinstance(func, wanted):
-            raise InvalidArgumentError(
-                f"this stream needs a {wanted.__name__}, not {type(func).__name__}"
-            )
+        check_instance(
+            f"process of a {'keyed' if keyed else 'plain'} stream and a broadcast stream",
+            func,
+            wanted,
+            "a KeyedBroadcastProcessFunction is for keyed streams, a BroadcastProcessFunction for "
+            "others",
+        )
         result = as_type(output_type, func, "process_element", elements=True)
         spread = self.broadcast_stream.stream
         step = add_step(

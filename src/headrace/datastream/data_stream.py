@@ -10,7 +10,15 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
-from headrace.common.watermark_strategy import ColumnAssigner
+from headrace.common.watermark_strategy import ColumnAssigner, WatermarkStrategy
+from headrace.datastream.arguments import (
+    check_field,
+    check_function,
+    check_instance,
+    check_key_of_first,
+    check_positive,
+    check_text,
+)
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.connected_streams import (
     BroadcastConnectedStream,
@@ -21,7 +29,9 @@ from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.expressions import Expression, is_expression
 from headrace.datastream.interval_join import IntervalJoin, IntervalJoined, needs_keys
 from headrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
+from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.rolling import RollingAggregates
+from headrace.datastream.state import MapStateDescriptor
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
@@ -56,8 +66,6 @@ from headrace.runtime.partition import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headrace.common.watermark_strategy import WatermarkStrategy
-    from headrace.datastream.output_tag import OutputTag
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.datastream.window import WindowAssigner
     from headrace.graph.nodes import Step
@@ -108,27 +116,27 @@ class DataStream:
 
     def name(self, name: str) -> DataStream:
         """Name the step, for plans, metrics and errors."""
-        self._step.name = name
+        self._step.name = check_text("name", name)
         return self
 
     def uid(self, uid: str) -> DataStream:
         """Give the step an id under which its state is found again when the program has changed."""
-        self._step.uid = uid
+        self._step.uid = check_text("uid", uid)
         return self
 
     def set_uid_hash(self, uid_hash: str) -> DataStream:
         """Use a given id for the step's state. headrace keeps state under the uid itself."""
-        self._step.uid = uid_hash
+        self._step.uid = check_text("set_uid_hash", uid_hash)
         return self
 
     def set_parallelism(self, parallelism: int) -> DataStream:
         """How many subtasks the step has."""
-        self._step.parallelism = _positive(parallelism, "parallelism")
+        self._step.parallelism = check_positive("set_parallelism", parallelism)
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> DataStream:
         """The number of key groups of the step: the highest parallelism it can ever have."""
-        self._step.max_parallelism = _positive(max_parallelism, "max parallelism")
+        self._step.max_parallelism = check_positive("set_max_parallelism", max_parallelism)
         return self
 
     def force_non_parallel(self) -> DataStream:
@@ -218,6 +226,7 @@ class DataStream:
             isinstance(func, list | tuple) and func and all(map(is_expression, func))
         ):
             return self.select(*([func] if is_expression(func) else func))
+        check_function("map", func, "MapFunction", "map")
         result = as_type(output_type, func, "map")
         return self._transform(
             "map", "Map", self._map_operator(func), result, inferred=output_type is None
@@ -228,6 +237,7 @@ class DataStream:
 
     def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
         """Any number of results for each record."""
+        check_function("flat_map", func, "FlatMapFunction", "flat_map")
         result = as_type(output_type, func, "flat_map", elements=True)
         return self._transform(
             "flat_map",
@@ -254,6 +264,7 @@ class DataStream:
             return self._transform(
                 "filter", f"Filter({func!r})", fallback, self.get_type(), native=native
             )
+        check_function("filter", func, "FilterFunction", "filter")
         return self._transform("filter", "Filter", self._filter_operator(func), self.get_type())
 
     def _filter_operator(self, func: Any) -> Operator:
@@ -309,6 +320,7 @@ class DataStream:
         """All records of several streams of one type; no order between them."""
         origins = list(self._branch())
         for stream in streams:
+            check_instance("union", stream, DataStream, "first.union(second, third)")
             if stream.get_type() != self.get_type():
                 raise InvalidArgumentError(
                     f"union needs streams of one type, not {self.get_type()} and "
@@ -329,6 +341,7 @@ class DataStream:
         """Two streams, of any types, into one function with two inputs."""
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds)
+        check_instance("connect", ds, DataStream, "first.connect(second)")
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream) -> JoinedStreams:
@@ -345,6 +358,7 @@ class DataStream:
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A ProcessFunction: any results, side outputs (``yield tag, value``), the clock."""
+        check_function("process", func, "ProcessFunction", "process_element")
         result = as_type(output_type, func, "process_element", elements=True)
         return self._transform(
             "process", "Process", ProcessOperator(func), result, inferred=output_type is None
@@ -352,6 +366,8 @@ class DataStream:
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The records that a process function yielded with this tag."""
+        example = "get_side_output(OutputTag('late', type_info))"
+        check_instance("get_side_output", output_tag, OutputTag, example)
         type_info = output_tag.type_info
         return DataStream(self._env, [Origin(self._step, output_tag.tag_id, type_info)])
 
@@ -359,6 +375,12 @@ class DataStream:
         """Stamp records with event time, and say how far event time has come."""
         from headrace.datastream.event_time import timestamps_operator
 
+        check_instance(
+            "assign_timestamps_and_watermarks",
+            watermark_strategy,
+            WatermarkStrategy,
+            "for instance WatermarkStrategy.for_monotonous_timestamps()",
+        )
         stream, assigner = self, watermark_strategy.timestamp_assigner
         if isinstance(assigner, ColumnAssigner) and assigner.spark_only:
             native = NativeStep("stamp", (assigner.column,))
@@ -403,13 +425,15 @@ class DataStream:
         if broadcast_state_descriptor is None:
             return spread
         descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
+        for descriptor in descriptors:
+            example = "broadcast(MapStateDescriptor('rules', key_type, value_type))"
+            check_instance("broadcast", descriptor, MapStateDescriptor, example)
         return BroadcastStream(spread, descriptors)
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
         """Let a function choose the subtask: ``partitioner(key, number_of_subtasks) -> int``."""
+        check_function("partition_custom", partitioner, "Partitioner", "partition")
         choose: Callable[[Any, int], int] = getattr(partitioner, "partition", None) or partitioner
-        if not callable(choose):
-            raise InvalidArgumentError(f"{partitioner!r} is not a function or a Partitioner")
         return self._repartition(Custom(choose, _selector(key_selector)))
 
     # --- ends ----------------------------------------------------------------------------------
@@ -433,17 +457,15 @@ class DataStream:
 
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
+        check_function("add_sink", sink_func, "SinkFunction", "invoke")
         return self._sink(FunctionSink(sink_func), type(sink_func).__name__)
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """Write the stream with a Sink."""
         from headrace.datastream.connectors.sink import Sink
 
-        if not isinstance(sink, Sink):
-            raise InvalidArgumentError(
-                f"sink_to expects a Sink, not {type(sink).__name__}",
-                fix="use a sink of headrace.datastream.connectors, or add_sink for a SinkFunction",
-            )
+        use = "use a sink of headrace.datastream.connectors, or add_sink for a SinkFunction"
+        check_instance("sink_to", sink, Sink, use)
         return self._sink(sink, type(sink).__name__)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
@@ -507,8 +529,12 @@ class KeyedStream(RollingAggregates, DataStream):
 
     def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
         key_by = _plain_key(key_by)
+        if isinstance(key_by, int | str) and not isinstance(key_by, bool):
+            key_by = check_field("key_by", key_by, stream)
+            check_key_of_first(key_by, _selector(key_by), stream)
+        selector = _selector(key_by)
         keying = Keying(
-            _selector(key_by),
+            selector,
             key_by if isinstance(key_by, str) else None,
             None if key_type is None else as_type(key_type),
         )
@@ -533,21 +559,19 @@ class KeyedStream(RollingAggregates, DataStream):
 
     def reduce(self, func: Any) -> DataStream:
         """Combine each record with the last result of its key; every result goes out."""
+        check_function("reduce", func, "ReduceFunction", "reduce")
         return self._transform("reduce", "Reduce", ReduceOperator(func), self.get_type())
 
     def _rolling(self, kind: str, field: int | str) -> DataStream:
-        operator = RollingOperator(kind, field)
+        operator = RollingOperator(kind, check_field(kind, field, self))
         return self._transform(kind, f"{kind}({field!r})", operator, self.get_type())
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A KeyedProcessFunction: state, timers and side outputs per key."""
         from headrace.datastream.functions import KeyedProcessFunction
 
-        if not isinstance(func, KeyedProcessFunction):
-            raise InvalidArgumentError(
-                f"a keyed stream needs a KeyedProcessFunction, not {type(func).__name__}",
-                fix="derive the class from KeyedProcessFunction, or call process before key_by",
-            )
+        fix = "derive the class from KeyedProcessFunction, or call process before key_by"
+        check_instance("process of a keyed stream", func, KeyedProcessFunction, fix)
         result = as_type(output_type, func, "process_element", elements=True)
         operator = KeyedProcessOperator(func)
         return self._transform(
@@ -591,8 +615,6 @@ class KeyedStream(RollingAggregates, DataStream):
         )
 
     def _repartition(self, partitioning: Partitioning) -> DataStream:
-        if isinstance(partitioning, Broadcast):
-            return self._values()._repartition(partitioning)
         raise self._fixed(f"{partitioning.name.lower()} partitioning")
 
     def name(self, name: str) -> DataStream:
@@ -668,9 +690,3 @@ def _check_no_window(expressions: tuple[Any, ...], what: str) -> None:
 
 def _selector(key: Any) -> Callable[[Any], Any]:
     return key_selector(key)
-
-
-def _positive(number: int, what: str) -> int:
-    if not isinstance(number, int) or number < 1:
-        raise InvalidArgumentError(f"{what} must be a positive number, not {number!r}")
-    return number

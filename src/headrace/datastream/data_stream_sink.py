@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from headrace.datastream.arguments import check_positive, check_text
+
 if TYPE_CHECKING:
     from headrace.graph.nodes import Step
 
@@ -19,22 +21,22 @@ class DataStreamSink:
 
     def name(self, name: str) -> DataStreamSink:
         """Name the sink, for plans, metrics and errors."""
-        self._step.name = name
+        self._step.name = check_text("name", name)
         return self
 
     def uid(self, uid: str) -> DataStreamSink:
         """Give the sink an id under which its progress is kept."""
-        self._step.uid = uid
+        self._step.uid = check_text("uid", uid)
         return self
 
     def set_uid_hash(self, uid_hash: str) -> DataStreamSink:
         """Use a given id for the sink's progress."""
-        self._step.uid = uid_hash
+        self._step.uid = check_text("set_uid_hash", uid_hash)
         return self
 
     def set_parallelism(self, parallelism: int) -> DataStreamSink:
         """How many subtasks write."""
-        self._step.parallelism = parallelism
+        self._step.parallelism = check_positive("set_parallelism", parallelism)
         return self
 
     def set_description(self, description: str) -> DataStreamSink:

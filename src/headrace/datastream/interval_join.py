@@ -14,7 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.time import to_millis
+from headrace.datastream.arguments import check_instance
 from headrace.datastream.join_keys import check_keys_match, check_other, key_type_of
+from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
 from headrace.graph.call_site import call_site
@@ -23,7 +25,6 @@ from headrace.runtime.operators.join import IntervalJoinOperator, gives_many
 if TYPE_CHECKING:
     from headrace.common.time import DurationLike
     from headrace.datastream.data_stream import DataStream, KeyedStream
-    from headrace.datastream.output_tag import OutputTag
 
 __all__ = ["IntervalJoin", "IntervalJoined"]
 
@@ -109,12 +110,12 @@ class IntervalJoined:
 
     def side_output_left_late_data(self, output_tag: OutputTag) -> Self:
         """Send left records behind the watermark to a side output instead of dropping them."""
-        self._late_tags[0] = output_tag.tag_id
+        self._late_tags[0] = _tag_id("side_output_left_late_data", output_tag)
         return self
 
     def side_output_right_late_data(self, output_tag: OutputTag) -> Self:
         """Send right records behind the watermark to a side output instead of dropping them."""
-        self._late_tags[1] = output_tag.tag_id
+        self._late_tags[1] = _tag_id("side_output_right_late_data", output_tag)
         return self
 
     def process(self, process_join_function: Any, output_type: Any = None) -> DataStream:
@@ -158,6 +159,11 @@ class IntervalJoined:
             inferred=output_type is None,
         )
         return DataStream(left._env, [Origin(step, None, result)])
+
+
+def _tag_id(call: str, output_tag: OutputTag) -> str:
+    check_instance(call, output_tag, OutputTag, f"{call}(OutputTag('late', type_info))")
+    return output_tag.tag_id
 
 
 def needs_keys(which: str) -> InvalidArgumentError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.configuration import Configuration, effective_configuration
@@ -14,6 +15,7 @@ from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
 from headrace.common.restart_strategy import strategy_as_options, strategy_from_options
 from headrace.common.time import to_millis
+from headrace.datastream.arguments import check_instance
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin, as_type
@@ -273,11 +275,8 @@ class StreamExecutionEnvironment:
         """
         from headrace.datastream.connectors.base import Source as SourceBase
 
-        if not isinstance(source, SourceBase):
-            raise InvalidArgumentError(
-                f"from_source expects a Source, not {type(source).__name__}",
-                fix="use a source of headrace.datastream.connectors, or derive from PythonSource",
-            )
+        use = "use a source of headrace.datastream.connectors, or derive from PythonSource"
+        check_instance("from_source", source, SourceBase, use)
         produced = source.produced_type() if type_info is None else as_type(type_info)
         step = Step(
             id=self._graph.next_id(),
@@ -298,6 +297,7 @@ class StreamExecutionEnvironment:
         from headrace.datastream.connectors.collection import CollectionSource
 
         declared = None if type_info is None else as_type(type_info)
+        check_instance("from_collection", collection, Iterable, "from_collection([1, 2, 3])")
         source = CollectionSource(list(collection), declared, where=call_site())
         return self.from_source(source, None, "Collection Source")
 

@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import Types
+from headrace.datastream.arguments import (
+    check_field,
+    check_function,
+    check_instance,
+    check_methods,
+)
+from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
+from headrace.datastream.window import Evictor, Trigger, WindowAssigner
 from headrace.errors import InvalidArgumentError
 from headrace.graph.nodes import NativeStep
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
-    from headrace.datastream.output_tag import OutputTag
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from headrace.datastream.window import Trigger, WindowAssigner
     from headrace.runtime.windows.description import WindowDescription
 
 
@@ -27,10 +33,17 @@ class _Windows(RollingAggregates):
     """What windows over keyed and whole streams have in common."""
 
     _name = "Window"
+    _function_kind = "WindowFunction or ProcessWindowFunction"
 
     def __init__(self, stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         from headrace.runtime.windows.description import WindowDescription
 
+        check_instance(
+            "window_all" if isinstance(self, AllWindowedStream) else "window",
+            window_assigner,
+            WindowAssigner,
+            "for instance TumblingEventTimeWindows.of(Duration.of_seconds(5))",
+        )
         self._stream = stream
         self._windows = WindowDescription(window_assigner)
 
@@ -44,11 +57,14 @@ class _Windows(RollingAggregates):
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Decide when windows are evaluated; replaces the assigner's own trigger."""
+        check_instance("trigger", trigger, Trigger, "for instance CountTrigger.of(10)")
         self._windows.set_trigger(trigger)
         return self
 
     def evictor(self, evictor: Any) -> Self:
         """Remove records before or after a window is evaluated; keeps all records until then."""
+        if evictor is not None:
+            check_instance("evictor", evictor, Evictor, "for instance CountEvictor.of(10)")
         self._windows.evictor = evictor
         return self
 
@@ -62,6 +78,8 @@ class _Windows(RollingAggregates):
 
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
         """Send records that come too late to a side output instead of dropping them."""
+        example = "side_output_late_data(OutputTag('late', type_info))"
+        check_instance("side_output_late_data", output_tag, OutputTag, example)
         self._windows.late_tag = output_tag.tag_id
         return self
 
@@ -69,6 +87,8 @@ class _Windows(RollingAggregates):
         self, reduce_function: Any, window_function: Any = None, output_type: Any = None
     ) -> DataStream:
         """Reduce the records of a window as they come; keeps one value per window."""
+        check_function("reduce", reduce_function, "ReduceFunction", "reduce")
+        self._check_window_function("reduce", window_function, optional=True)
         if window_function is None:
             result = self.get_input_type() if output_type is None else as_type(output_type)
         else:
@@ -84,6 +104,9 @@ class _Windows(RollingAggregates):
         output_type: Any = None,
     ) -> DataStream:
         """Aggregate the records of a window as they come; keeps one accumulator per window."""
+        methods = ("create_accumulator", "add", "get_result")
+        check_methods("aggregate", aggregate_function, "AggregateFunction", *methods)
+        self._check_window_function("aggregate", window_function, optional=True)
         if window_function is None:
             result = as_type(output_type, aggregate_function, "get_result")
         else:
@@ -93,11 +116,13 @@ class _Windows(RollingAggregates):
 
     def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
         """Hand all records of a window to a WindowFunction."""
+        self._check_window_function("apply", window_function)
         result = _result_type(output_type, window_function, "apply")
         return self._add(self._windows.buffering(window_function), "apply", result, output_type)
 
     def process(self, process_window_function: Any, output_type: Any = None) -> DataStream:
         """Hand all records of a window to a ProcessWindowFunction."""
+        self._check_window_function("process", process_window_function)
         result = _result_type(output_type, process_window_function)
         return self._add(
             self._windows.buffering(process_window_function), "process", result, output_type
@@ -130,6 +155,7 @@ class _Windows(RollingAggregates):
         return self._add(found.windows, "select", result, guessed, native=native)
 
     def _rolling(self, kind: str, field: int | str) -> DataStream:
+        field = check_field(kind, field, self._stream)
         from headrace.runtime.operators.keyed import rolling_reduce
         from headrace.runtime.windows.rolling import RollingAggregate
 
@@ -138,6 +164,10 @@ class _Windows(RollingAggregates):
         else:
             described = self._windows.reducing(rolling_reduce(kind, field), None)
         return self._add(described, kind, self.get_input_type(), None)
+
+    def _check_window_function(self, call: str, function: Any, *, optional: bool = False) -> None:
+        if not (optional and function is None):
+            check_function(call, function, self._function_kind, "process", "apply")
 
     def _add(
         self,
@@ -188,6 +218,7 @@ class AllWindowedStream(_Windows):
     """Windows over the whole stream: one key, one subtask."""
 
     _name = "WindowAll"
+    _function_kind = "AllWindowFunction or ProcessAllWindowFunction"
     _parallelism = 1
 
     def __init__(self, stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:

@@ -118,8 +118,8 @@ def key_selector(key: Any) -> Callable[[Any], Any]:
         function: Callable[[Any], Any] = key
         return function
     raise InvalidArgumentError(
-        f"key_by expects a function, a KeySelector, a field name or a field index, not {key!r}",
-        fix="for instance key_by(lambda record: record[0]) or key_by('user')",
+        f"a key selector is a function, a KeySelector, a field name or a field index, not {key!r}",
+        fix="for instance lambda record: record[0], or 'user'",
     )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headrace.errors import InvalidArgumentError
 from headrace.runtime.key_groups import hash_column, key_group_of, subtask_of
+from headrace.runtime.operators.base import user_code_error
 from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
@@ -155,9 +156,7 @@ class Custom(Partitioning):
         try:
             return self.partitioner(self.selector(value), self.parallelism)
         except Exception as error:
-            raise InvalidArgumentError(
-                f"the partitioner raised {type(error).__name__}: {error} for {value!r:.100}"
-            ) from error
+            raise user_code_error(error, "the partitioner", value) from error
 
 
 class KeyGroups(Partitioning):

@@ -198,7 +198,7 @@ def test_what_key_by_accepts() -> None:
     assert key_selector(_ById())(("a", "b")) == "a"
     assert key_selector(len)("abc") == 3
     for wrong in (None, 1.5, True, ["a"]):
-        with pytest.raises(InvalidArgumentError, match="key_by expects"):
+        with pytest.raises(InvalidArgumentError, match="a key selector is"):
             key_selector(wrong)
 
 

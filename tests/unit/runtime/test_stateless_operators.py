@@ -213,7 +213,7 @@ def test_an_error_names_step_record_and_the_users_line(operator: Operator) -> No
     assert "10 // value" in error.user_traceback
     assert "/headrace/runtime/" not in error.user_traceback
     assert isinstance(error.__cause__, ZeroDivisionError)
-    assert "it was given 0" in str(error)
+    assert "given: 0" in str(error)
 
 
 def test_an_error_at_the_first_and_last_record_names_it() -> None:

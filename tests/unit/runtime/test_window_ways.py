@@ -171,7 +171,7 @@ def test_a_record_without_a_timestamp_is_an_error_that_names_the_step() -> None:
 def test_an_error_names_the_record() -> None:
     harness = windows(TUMBLING, reduce=_add)
     records = Records([1, 2, "three", 4], [1, 2, 3, 4])
-    with pytest.raises(UserFunctionError, match="it was given 'three'"):
+    with pytest.raises(UserFunctionError, match="given: 'three'"):
         harness.operator.process(records, 0)
 
 

@@ -92,6 +92,10 @@ class CollectionSource(PythonSource):
             yield piece
             position += piece.num_rows
 
+    def first(self) -> list[Any]:
+        """The first element of a collection without a type, as a list of one; else nothing."""
+        return (self._records or [])[:1]
+
     def produced_type(self) -> TypeInformation:
         """The declared type, else pickled."""
         return self._type_info if self._type_info is not None else super().produced_type()

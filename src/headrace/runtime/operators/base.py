@@ -175,6 +175,9 @@ def user_error(error: Exception, runtime: OperatorRuntime, record: Any) -> Headr
     if isinstance(error, HeadraceError):
         if error.where is None:
             error.where = f"step {runtime.name!r} at {runtime.where}"
+        if isinstance(error, UserFunctionError) and not error.step:
+            error.step, error.uid = runtime.name, runtime.uid
+            error.record = error.record or _preview(record)
         return error
     wrapped = user_code_error(error, f"the function of step {runtime.name!r}", record)
     wrapped.where = runtime.where
@@ -187,16 +190,32 @@ def user_code_error(error: Exception, what: str, record: Any) -> UserFunctionErr
     original = f"{type(error).__name__}: {error}"
     wrapped = UserFunctionError(
         f"{what} raised {original}",
-        fix=None if record is None else f"it was given {_preview(record)}",
+        fix="correct the line at the end of the traceback below"
+        if record is None
+        else "handle such a record at the line below, or filter it out in front of the step",
     )
     wrapped.original = original
-    wrapped.record = None if record is None else _preview(record)
+    wrapped.record = _preview(record)
     wrapped.user_traceback = _user_frames(error)
     wrapped.__cause__ = error
     return wrapped
 
 
-def _preview(record: Any) -> str:
+def wrong_results(results: Any) -> UserFunctionError | None:
+    """The error of a function whose results cannot be iterated; None if they can."""
+    if hasattr(results, "__iter__") or hasattr(results, "__getitem__"):
+        return None
+    what = "None" if results is None else f"{_preview(results)} ({type(results).__name__})"
+    return UserFunctionError(
+        f"the function returned {what}, where an iterable of results is expected",
+        fix="yield the results, or return a list of them: "
+        + ("an empty one for no results" if results is None else "of one, if there is one"),
+    )
+
+
+def _preview(record: Any) -> str | None:
+    if record is None:
+        return None
     try:
         text = repr(record)
     except Exception as error:  # a broken __repr__ must not hide the real error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.functions import FlatJoinFunction, ProcessJoinFunction
 from headrace.errors import RecordError
+from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import callable_of
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
@@ -132,7 +133,11 @@ class Joined(CoGrouped):
         """The results of all pairs."""
         for left in first:
             for right in second:
-                yield from self.call(left, right) or ()
+                results = self.call(left, right)
+                wrong = None if results is None else wrong_results(results)
+                if wrong is not None:
+                    raise wrong
+                yield from results or ()
 
 
 # --- interval join -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.time_domain import TimeDomain
 from headrace.errors import HeadraceError
+from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
 from headrace.runtime.records import MAX_TIMESTAMP, Records
@@ -123,6 +124,7 @@ class KeyedProcessOperator(TimedOperator):
         context.domain = None
         keys, values, times = self.keys(records, input), records.values, records.timestamps
         value: Any = None
+        results: Any = ()
         try:
             if times is None and not out.timed:  # nothing to note for a result: leave it to C
                 context.current_timestamp, take = None, out.values.extend
@@ -137,7 +139,8 @@ class KeyedProcessOperator(TimedOperator):
                     context.current_timestamp = timestamp
                     out.extend(call(value, context), timestamp)
         except Exception as error:
-            raise self.failed(error, value) from error
+            wrong = None if results is None else wrong_results(results)
+            raise self.failed(wrong or error, value) from error
         out.flush()
 
     def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
@@ -186,6 +189,7 @@ class KeyedMapOperator(KeyedOperator):
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         call, scope, results = self.call, self.scope, []
         value: Any = None
+        result: Any = ()
         try:
             for key, value in zip(self.keys(records), records.values, strict=True):
                 scope.key = scope.entry = key
@@ -193,7 +197,8 @@ class KeyedMapOperator(KeyedOperator):
                 # a flat_map's generator must run while its key is set
                 results.append(list(result) if self.method == "flat_map" else result)
         except Exception as error:
-            raise self.failed(error, value) from error
+            wrong = wrong_results(result) if self.method == "flat_map" else None
+            raise self.failed(wrong or error, value) from error
         self._emit(records, results)
 
     def _emit(self, records: Records, results: list[Any]) -> None:

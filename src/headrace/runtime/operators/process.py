@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import StateError
+from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.records import MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ class ProcessOutput:
         if results is None:
             return
         before = len(self.values)
-        self.values.extend(results)
+        try:
+            self.values.extend(results)
+        except TypeError:
+            wrong = wrong_results(results)
+            if wrong is None:  # the function itself raised it, while it was iterated
+                raise
+            raise wrong from None
         if timestamp is None and not self.timed:
             return
         if not self.timed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import Any
 
-from headrace.runtime.operators.base import ListCursor, OperatorRuntime
+from headrace.runtime.operators.base import ListCursor, OperatorRuntime, wrong_results
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import ProcessOutput, StreamContext
 from headrace.runtime.records import Records
@@ -62,15 +62,18 @@ class FlatMapOperator(FunctionOperator):
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         call, out, cursor = self.call, ProcessOutput(self.output), ListCursor(records.values)
+        results: Any = ()
         try:
             if records.timestamps is None:
                 for value in cursor:
-                    out.extend(iter(call(value)), None)
+                    results = call(value)
+                    out.extend(iter(results), None)
             else:
                 for value, timestamp in zip(cursor, records.timestamps, strict=True):
-                    out.extend(iter(call(value)), timestamp)
+                    results = call(value)
+                    out.extend(iter(results), timestamp)
         except Exception as error:
-            raise self.failed(error, cursor.current) from error
+            raise self.failed(wrong_results(results) or error, cursor.current) from error
         out.flush()
 
 
