@@ -1,8 +1,9 @@
 """Compares headrace with PyFlink's public names and writes the list in docs/coming-from-flink.md.
 
 In: tests/parity/pyflink_names.txt (facts) and docs/parity.toml (what differs, and why).
-Out: the part of the page between its two markers.  A name that no rule mentions must be *same*: it
-exists in headrace with the same parameters, in the same order, with the same defaults.
+Out: the part of the page between its two markers; src/headrace/missing_names.py.  A name that no
+rule mentions must be *same*: it exists in headrace with the same parameters, in the same order, with the
+same defaults.
 
     python scripts/parity_page.py            rewrites the page; exit code 1 names what needs a rule
     python scripts/parity_page.py --check    writes nothing
@@ -14,6 +15,7 @@ import enum
 import fnmatch
 import importlib
 import inspect
+import json
 import re
 import sys
 import tomllib
@@ -22,10 +24,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from headrace.missing import MissingName
+
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ROOT / "tests" / "parity" / "pyflink_names.txt"
 RULES = ROOT / "docs" / "parity.toml"
 PAGE = ROOT / "docs" / "coming-from-flink.md"
+MISSING = ROOT / "src" / "headrace" / "missing_names.py"
 BEGIN = "<!-- names: begin, written by scripts/parity_page.py -->"
 END = "<!-- names: end -->"
 
@@ -93,14 +98,14 @@ def read_rules() -> tuple[Rule, ...]:
 def find(name: Name) -> object | None:
     """The object of this name in headrace, or None."""
     try:
-        found: object = importlib.import_module(name.module.replace("pyflink", "headrace", 1))
+        found: object = importlib.import_module(ours(name.module))
     except ModuleNotFoundError:
         return None
     for part in name.path.split("."):
         # getattr_static would miss members of enums; getattr misses nothing that a user can write.
         missing = object()
         found = getattr(found, part, missing)
-        if found is missing:
+        if found is missing or isinstance(found, MissingName):
             return None
     return found
 
@@ -212,12 +217,48 @@ def page_text() -> str:
     return f"{head}{BEGIN}\n\n{page_part()}\n\n{END}{tail}"
 
 
+def missing_text() -> str:
+    """The module that tells headrace itself what is missing."""
+    modules: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for entry in tomllib.loads(RULES.read_text(encoding="utf-8"))["module"]:
+        modules |= dict.fromkeys(entry["match"], entry["note"])
+    for module in dict.fromkeys(name.module for name in read_names()):
+        mine = [v for v in verdicts() if v.name.module == module and "." not in v.name.path]
+        absent = {f"{module}:{v.name.path}": v.note for v in mine if v.status == NOT_YET}
+        if len(absent) == len(mine):
+            modules[module] = mine[0].note
+        else:
+            names |= absent
+    return (
+        '"""What PyFlink has and headrace has not, and why: for missing.py.\n\n'
+        'Written by scripts/parity_page.py from docs/parity.toml: run `make golden`.\n"""\n\n'
+        "from __future__ import annotations\n\n"
+        "# with everything below them\n"
+        f"MODULES: dict[str, str] = {_shown(modules)}\n\n"
+        f"NAMES: dict[str, str] = {_shown(names)}\n"
+    )
+
+
+def _shown(notes: dict[str, str]) -> str:
+    lines = (
+        f"    {json.dumps(ours(name))}: {json.dumps(note, ensure_ascii=False)},"
+        for name, note in sorted(notes.items())
+    )
+    return "\n".join(["{", *lines, "}"])
+
+
+def ours(name: str) -> str:
+    return name.replace("pyflink", "headrace", 1)
+
+
 def main() -> int:
     problems = [verdict for verdict in verdicts() if verdict.problem]
     for verdict in problems:
         print(f"{verdict.name.full} ({verdict.status}): {verdict.problem}")
     if "--check" not in sys.argv:
         PAGE.write_text(page_text(), encoding="utf-8")
+        MISSING.write_text(missing_text(), encoding="utf-8")
     return 1 if problems else 0
 
 

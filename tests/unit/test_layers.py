@@ -32,9 +32,11 @@ VOCABULARY = (
     "headrace.datastream.connectors.sink",
 )
 
-BASE = {"headrace", "errors", "common"}
+BASE = {"headrace", "errors", "common", "missing"}
 MAY_IMPORT: dict[str, set[str]] = {
-    "headrace": set(),
+    "headrace": {"missing"},
+    "missing": {"headrace", "errors", "missing_names"},
+    "missing_names": set(),
     "errors": {"headrace"},
     "common": {"headrace", "errors"},
     "metrics": {"headrace", "common"},

@@ -13,6 +13,7 @@ from headrace.common.serialization import SerializationSchema
 from headrace.datastream.formats import csv_reader
 from headrace.datastream.formats.csv_reader import CsvReaderFormat, CsvSchema, CsvSchemaBuilder
 from headrace.errors import InvalidArgumentError
+from headrace.missing import missing_attribute
 from headrace.runtime.sinks.bulk_writers import CsvDialect, CsvLines
 from headrace.runtime.sinks.record_fields import declared_names, fields_with
 from headrace.runtime.sinks.writer_factories import CsvWriters
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
     # Further reading classes of csv_reader.py, such as CsvRowDeserializationSchema.
     if not name.startswith("_") and hasattr(csv_reader, name):
         return getattr(csv_reader, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return missing_attribute(__name__, name)
 
 
 class CsvBulkWriters:

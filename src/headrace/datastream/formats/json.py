@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.serialization import SerializationSchema
 from headrace.errors import InvalidArgumentError
+from headrace.missing import missing_attribute
 from headrace.runtime.sinks.bulk_writers import json_line
 from headrace.runtime.sinks.record_fields import declared_names, fields_with
 from headrace.runtime.sinks.writer_factories import JsonLines
@@ -29,7 +30,7 @@ def __getattr__(name: str) -> Any:
 
         if hasattr(json_reader, name):
             return getattr(json_reader, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return missing_attribute(__name__, name)
 
 
 class JsonBulkWriters:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from headrace.datastream.formats.csv_reader import as_type_info
+from headrace.missing import missing_attribute
 from headrace.runtime.sinks.writer_factories import ParquetWriters
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def __getattr__(name: str) -> Any:
         from headrace.datastream.formats import parquet_reader
 
         return parquet_reader.ParquetColumnarRowInputFormat
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return missing_attribute(__name__, name)
 
 
 class ParquetBulkWriters:

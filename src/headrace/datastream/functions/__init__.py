@@ -6,6 +6,8 @@ joining.py, endpoints.py (sources and sinks), asynchronous.py.  Next: runtime/op
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.datastream.functions.asynchronous import (
     AsyncFunction,
     AsyncRetryPredicate,
@@ -53,6 +55,7 @@ from headrace.datastream.functions.windowed import (
     WindowFunction,
 )
 from headrace.datastream.timerservice import TimerService
+from headrace.missing import missing_attribute
 
 __all__ = [
     "AggregateFunction",
@@ -92,3 +95,7 @@ __all__ = [
     "TimerService",
     "WindowFunction",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return missing_attribute(__name__, name)

@@ -1,0 +1,40 @@
+"""What PyFlink has and headrace has not, and why: for missing.py.
+
+Written by scripts/parity_page.py from docs/parity.toml: run `make golden`.
+"""
+
+from __future__ import annotations
+
+# with everything below them
+MODULES: dict[str, str] = {
+    "headrace.datastream.async_data_stream": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream.async_retry_predicates": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream.async_retry_strategies": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream.connectors.cassandra": "a Java sink of Flink's; write a `Sink` in Python, or use `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.dynamic_kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.connectors.elasticsearch": "a Java sink of Flink's; write a `Sink` in Python, or use `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.hybrid_source": "switching between sources needs their positions at the switch; use `union` meanwhile",
+    "headrace.datastream.connectors.kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.connectors.kinesis": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.connectors.pulsar": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.connectors.rabbitmq": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.formats.avro": "Avro needs a schema type of its own; Parquet, CSV and JSON are there",
+    "headrace.datastream.formats.orc": "write Parquet, or use `to_dataframe` and Spark's ORC writer",
+    "headrace.fn_execution": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+    "headrace.java_gateway": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+    "headrace.pyflink_callback_server": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+    "headrace.pyflink_gateway_server": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+    "headrace.serializers": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+    "headrace.shell": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+    "headrace.table": "the Table API and SQL come in a later version; use streams, or `to_dataframe` and Spark SQL",
+    "headrace.util": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
+}
+
+NAMES: dict[str, str] = {
+    "headrace.datastream.formats.csv:CsvRowDeserializationSchema": "for message queues, which come later; files are read with `CsvReaderFormat` and `JsonReaderFormat`",
+    "headrace.datastream.formats.json:JsonRowDeserializationSchema": "for message queues, which come later; files are read with `CsvReaderFormat` and `JsonReaderFormat`",
+    "headrace.datastream.formats.parquet:AvroParquetReaders": "Avro needs a schema type of its own; Parquet, CSV and JSON are there",
+    "headrace.datastream.formats.parquet:AvroParquetWriters": "Avro needs a schema type of its own; Parquet, CSV and JSON are there",
+    "headrace.datastream.functions:AsyncFunctionDescriptor": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream:AsyncDataStream": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+}

@@ -1,0 +1,116 @@
+"""Names of PyFlink's that are missing can be imported, and say what to use instead when used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any, Optional
+
+import pytest
+
+import headrace.datastream
+import parity_page
+from headrace.errors import HeadraceError, UnsupportedStepError
+from headrace.missing import MissingName
+from headrace.missing_names import MODULES, NAMES
+
+
+def test_the_names_are_those_of_the_parity_table() -> None:
+    assert parity_page.MISSING.read_text(encoding="utf-8") == parity_page.missing_text(), (
+        "run: make golden"
+    )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_missing_module_can_be_imported_and_any_name_of_it(module: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"import {module}\nfrom {module} import Anything\n", namespace)
+    with pytest.raises(UnsupportedStepError, match="headrace has no Anything"):
+        namespace["Anything"]()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_name_can_be_imported_from_a_module_that_is_there(name: str) -> None:
+    module, _, wanted = name.partition(":")
+    namespace: dict[str, Any] = {}
+    exec(f"from {module} import {wanted}", namespace)
+    assert isinstance(namespace[wanted], MissingName)
+    with pytest.raises(UnsupportedStepError) as caught:
+        namespace[wanted]()
+    assert caught.value.fix
+
+
+def test_every_way_to_use_one_says_what_is_missing_and_what_to_use() -> None:
+    from headrace.datastream.connectors.kafka import KafkaSource
+
+    def derive() -> None:
+        class Mine(KafkaSource):
+            pass
+
+    for use in (KafkaSource, lambda: KafkaSource.builder(), derive):
+        with pytest.raises(UnsupportedStepError) as caught:
+            use()
+        assert str(caught.value.where).startswith("test_missing.py")
+    assert str(caught.value).splitlines()[0] == (
+        "[UNSUPPORTED_STEP] headrace has no KafkaSource (PyFlink's "
+        "pyflink.datastream.connectors.kafka): message queues come in a later version"
+    )
+    assert caught.value.fix == "until then read one with Spark and `env.from_dataframe`"
+
+
+def test_it_may_be_named_in_hints_and_asked_for_types() -> None:
+    from headrace.table import StreamTableEnvironment, Table
+
+    def hinted(table: Table | None, env: Optional[StreamTableEnvironment] = None) -> Table:  # noqa: UP045
+        return table
+
+    assert hinted(None) is None
+    assert not isinstance(3, Table)
+    assert not hasattr(Table, "__wrapped__")
+
+
+def test_submodules_of_a_missing_package_are_missing_too() -> None:
+    from headrace.table.expressions import col
+
+    with pytest.raises(HeadraceError, match="headrace has no col"):
+        col("a")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import headrace.tables",
+        "import headrace.datastream.connectors.kafkaa",
+        "from headrace.datastream import NoSuchName",
+        "from headrace.datastream.formats.csv import NoSuchName",
+    ],
+)
+def test_what_pyflink_does_not_have_either_is_an_import_error(line: str) -> None:
+    with pytest.raises(ImportError):
+        exec(line)
+
+
+def test_a_module_of_ours_is_never_hidden() -> None:
+    assert headrace.datastream.StreamExecutionEnvironment.__module__.startswith("headrace.")
+    assert sys.meta_path[-1].__name__ == "_Finder"  # type: ignore[attr-defined]
+
+
+PROGRAM = """
+import sys
+from headrace.table import StreamTableEnvironment
+from headrace.datastream import AsyncDataStream, StreamExecutionEnvironment
+from headrace.datastream.connectors.kafka import KafkaSource
+from headrace.datastream.formats.avro import AvroRowSerializationSchema
+
+if "--kafka" in sys.argv:
+    KafkaSource.builder().set_bootstrap_servers("localhost:9092")
+print("the other branch")
+"""
+
+
+def test_a_program_whose_missing_part_is_in_a_branch_not_taken_runs() -> None:
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "the other branch\n")
+    run = subprocess.run([sys.executable, "-c", PROGRAM, "--kafka"], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "until then read one with Spark" in run.stderr
