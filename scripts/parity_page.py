@@ -2,8 +2,8 @@
 
 In: tests/parity/pyflink_names.txt (facts) and docs/parity.toml (what differs, and why).
 Out: the part of the page between its two markers; src/headrace/missing_names.py.  A name that no
-rule mentions must be *same*: it exists in headrace with the same parameters, in the same order, with the
-same defaults.
+rule mentions must be *same*: it exists in headrace with the same parameters, in the same order,
+with the same defaults.
 
     python scripts/parity_page.py            rewrites the page; exit code 1 names what needs a rule
     python scripts/parity_page.py --check    writes nothing

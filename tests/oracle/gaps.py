@@ -15,8 +15,6 @@ _TICK = (
 GAPS: dict[str, str] = {
     "fails_map_returning_none": "None is a record like any other in headrace",
     "fails_none_in_tuple": "fields may be None in headrace, as in Flink's rows",
-    "key_by_none": _JAVA + "a None key is an error",
-    "key_by_list_value": "a list cannot be a key: it can change",
     "key_groups_decide_the_subtask": "headrace hashes keys in its own way; Flink's hash is Java's",
     "key_groups_of_int_keys": "headrace hashes keys in its own way; Flink's hash is Java's",
     "process_without_timestamps": _JAVA + "ctx.timestamp() is None without a timestamp",

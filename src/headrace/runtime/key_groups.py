@@ -37,7 +37,7 @@ def stable_hash(key: Any) -> int:
     """A 32-bit hash of a key, equal for equal keys, in every process.
 
     Raises:
-        KeyTypeError: for None and for types without a stable meaning as a key.
+        KeyTypeError: for types without a stable meaning as a key, and for NaN.
     """
     hasher = _HASHERS.get(type(key))
     if hasher is None:
@@ -89,7 +89,7 @@ def _hash_bytes(key: Any) -> int:
 def _hash_sequence(key: Any) -> int:
     result = 7
     for item in key:
-        result = (result * 1000003 + (0 if item is None else stable_hash(item))) & _MASK64
+        result = (result * 1000003 + stable_hash(item)) & _MASK64
     return _mix(result)
 
 
@@ -124,6 +124,7 @@ def _hash_enum(key: Any) -> int:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HASHERS: dict[type, Callable[[Any], int]] = {
+    type(None): lambda key: 0,
     bool: _hash_number,
     int: _hash_number,
     float: _hash_number,
@@ -162,11 +163,6 @@ def _hasher_for(key: Any) -> Callable[[Any], int]:
 
 
 def _not_a_key(key: Any) -> KeyTypeError:
-    if key is None:
-        return KeyTypeError(
-            "the key selector returned None, and a key must not be None",
-            fix="filter such records out before key_by, or map None to a value of its own",
-        )
     if key != key:
         return KeyTypeError(
             f"the key selector returned {key!r}, which does not equal itself, so its state could "
@@ -186,7 +182,7 @@ def _not_a_key(key: Any) -> KeyTypeError:
 def hash_column(column: pa.Array) -> NDArray[np.uint64]:
     """`stable_hash` of every value of an Arrow column, without a Python call per value."""
     if column.null_count:
-        raise _not_a_key(None)
+        return np.array([stable_hash(key) for key in column.to_pylist()], dtype=np.uint64)
     if pa.types.is_integer(column.type):
         numbers = column.to_numpy(zero_copy_only=False)
         if numbers.dtype != np.uint64 and (

@@ -61,9 +61,11 @@ class Keying:
             return _to_list(column)
         cursor = ListCursor(records.values)
         try:
-            return list(map(self.selector, cursor))
+            keys = list(map(self.selector, cursor))
         except Exception as error:
             raise user_code_error(error, "the key selector", cursor.current) from error
+        # Python hashes no lists, PyFlink takes them as keys: they count as tuples.
+        return list(map(_without_lists, keys)) if list in map(type, keys) else keys
 
     def column(self, records: Records) -> pa.Array | None:
         """The column that holds the keys, if the selector only picks a field without nulls."""
@@ -93,6 +95,10 @@ def _position(field: int | str, record_type: TypeInformation) -> int | None:
     if isinstance(field_type, BasicTypeInfo) and field_type.basic_type in _SAME_IN_ARROW:
         return position
     return None
+
+
+def _without_lists(key: Any) -> Any:
+    return tuple(map(_without_lists, key)) if isinstance(key, list) else key
 
 
 def _to_list(column: pa.Array) -> list[Any]:

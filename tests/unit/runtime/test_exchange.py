@@ -253,7 +253,7 @@ def test_keys_that_are_rows_decimals_or_pickled_reach_the_same_subtask_in_every_
 
 
 @pytest.mark.parametrize("parallelism", [1, 3])
-@pytest.mark.parametrize("key", [None, [1], float("nan")])
+@pytest.mark.parametrize("key", [{1}, float("nan")])
 def test_a_bad_key_is_refused_at_every_parallelism(parallelism: int, key: Any) -> None:
     router = KeyGroups(Keying(lambda record: record[0]))
     router.open(0, parallelism, 128)

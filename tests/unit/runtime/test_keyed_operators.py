@@ -660,3 +660,21 @@ def test_an_error_in_on_timer_names_the_step() -> None:
         harness.process_watermark(5)
     assert caught.value.record is None
     assert "on_timer" in caught.value.user_traceback
+
+
+class Counted(ReduceFunction):
+    """Adds, and counts its calls in a state of the key."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.calls = runtime_context.get_state(ValueStateDescriptor("calls", Types.LONG()))
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        self.calls.update((self.calls.value() or 0) + 1)
+        return (value1[0], value1[1] + value2[1], self.calls.value())
+
+
+def test_a_reduce_function_has_keyed_state() -> None:
+    harness = KeyedHarness(ReduceOperator(Counted()), (lambda record: record[0],))
+    records = [("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 5)]
+    harness.process_elements(*records)
+    assert harness.take_output()[2:] == [("a", 3, 1), ("a", 6, 2), ("b", 6, 1)]

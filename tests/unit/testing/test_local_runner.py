@@ -27,7 +27,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from headrace.errors import KeyTypeError, TypeMismatchError, UserFunctionError
+from headrace.errors import TypeMismatchError, UserFunctionError
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.testing import LocalRunner
 
@@ -422,13 +422,6 @@ def test_an_error_of_a_key_selector_is_the_users_not_ours(parallelism: int) -> N
         with pytest.raises(UserFunctionError, match="key selector raised KeyError") as caught:
             job.run_batch([{"user": 1}, {"name": 2}])
         assert caught.value.record == "{'name': 2}"
-
-
-@pytest.mark.parametrize("parallelism", [1, 2])
-def test_a_key_of_none_is_refused(parallelism: int) -> None:
-    stream = _source(_env()).key_by(lambda r: None).map(lambda r: r)
-    with LocalRunner(stream, parallelism=parallelism) as job, pytest.raises(KeyTypeError):
-        job.run_batch([1])
 
 
 def test_a_record_of_another_type_than_declared_is_refused_at_the_exchange() -> None:

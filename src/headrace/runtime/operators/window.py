@@ -66,7 +66,9 @@ class WindowOperator(TimedOperator):
         self._open_functions()
         # the shorter way, if there is one
         self.direct: AlignedWindows | SessionWindows | None = None
-        if self._is_aligned():
+        if self.folds_with_state:
+            pass
+        elif self._is_aligned():
             self.direct = AlignedWindows(self)
         elif are_plain_sessions(described):
             self.direct = SessionWindows(self)
@@ -79,8 +81,11 @@ class WindowOperator(TimedOperator):
 
     def _open_functions(self) -> None:
         described = self.description
+        before = len(self.states.declared())
         for function in (described.reduce, described.aggregate):
             open_function(self, function, self.context_for_user)
+        # State of the key inside of reduce or add: the shorter ways do not say which key it is.
+        self.folds_with_state = len(self.states.declared()) > before
         self.reduce = None if described.reduce is None else callable_of(described.reduce, "reduce")
         self.aggregate = described.aggregate
         self.buffers = described.evictor is not None or (
@@ -148,6 +153,7 @@ class WindowOperator(TimedOperator):
         try:
             for key, (value, timestamp) in zip(keys, records.pairs(), strict=True):
                 self.key = key
+                self.scope.set(key)
                 time = MIN_TIMESTAMP if timestamp is None else timestamp
                 windows = self.assigner.assign_windows(value, time, self.assigner_context)
                 if not add(value, time, windows):
@@ -234,6 +240,7 @@ class WindowOperator(TimedOperator):
 
     def _on_timer(self, timestamp: int, key: Any, namespace: Any, *, event: bool) -> None:
         self.key = key
+        self.scope.set(key)
         window = self.decode(namespace)
         merging = self._merging_set() if self.description.merging else None
         if merging is None:
@@ -364,6 +371,7 @@ class WindowOperator(TimedOperator):
 
     def emit(self, window: Any, content: Any) -> None:
         """Evaluate a window of the key at hand."""
+        self.scope.set(self.key)
         elements = self._elements(content)
         if self.description.function is None:
             results: Any = elements

@@ -60,7 +60,7 @@ class NewState:
         """Entries of keys and values; for a list the value is a list, for a map a dict.
 
         Raises:
-            StateError: a value is not of the type of the state, or a key is None.
+            StateError: a value is not of the type of the state.
         """
         shared = self.recorded.kind == "broadcast"
         declared = from_json(self.recorded.type)
@@ -73,8 +73,6 @@ class NewState:
             if codec.schema is not None:
                 self._check(codec.encode, part, values)
             for (key, _), value in zip(part, values, strict=True):
-                if key is None:
-                    raise StateError(f"a key of state {self.path!r} is None: {value!r:.100}")
                 group = EVERYWHERE if shared else key_group_of(key, self.width)
                 stored = self._stamped(value) if self.recorded.ttl else value
                 yield SavedEntry(self.uid, self.path, group, key, None, stored)
