@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.common import Types
+from headrace.common import Duration, Types
 from headrace.common.accumulators import IntCounter
 from headrace.common.job_status import JobStatus
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.functions import MapFunction, RuntimeContext
 from headrace.errors import UserFunctionError
 
@@ -115,8 +116,31 @@ def test_a_preview_gives_what_it_has_when_time_is_up(
     source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(20))
     never = env.from_source(source, None, "numbers").filter(lambda n: n < 0)
 
-    assert never.preview(3, timeout="2s") == []
+    found = never.preview(3, timeout="2s")
+
+    assert found == []
+    assert found.stopped_because == "time ran out after 2 s; the stream goes on"
     assert running_queries() == 0
+
+
+def test_a_preview_of_a_huge_source_reads_little_of_it(env: StreamExecutionEnvironment) -> None:
+    huge = env.from_sequence(1, 10_000_000_000).key_by(lambda n: n % 10).map(lambda n: n)
+
+    found = huge.preview(5, timeout="1s")
+
+    assert len(found) == 5
+    assert found.stopped_because is None
+
+
+def test_a_preview_of_a_source_without_records_ends_and_says_so(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    watched = lines.monitor_continuously(Duration.of_seconds(1)).build()
+
+    found = env.from_source(watched, None, "lines").preview(5, timeout="1s")
+
+    assert repr(found) == "[]  # time ran out after 1 s; the stream goes on"
 
 
 def test_collect_with_a_limit_gives_a_list_of_so_many_and_ends_the_job(

@@ -173,7 +173,7 @@ def capture_program(
     captured: list[CapturedProgram] = []
     original = StreamExecutionEnvironment._submit
 
-    def remember(env: StreamExecutionEnvironment, graph: StreamGraph, name: str) -> Any:
+    def remember(env: StreamExecutionEnvironment, graph: StreamGraph, name: str, **_: Any) -> Any:
         spec = env._spec(name)
         captured.append(CapturedProgram(spec.name, graph, spec))
         return _NotRun(spec.name)

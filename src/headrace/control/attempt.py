@@ -56,6 +56,11 @@ class Query(Protocol):
         ...
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it has started, and the sources have nothing for a batch."""
+        ...
+
+    @property
     def can_run_again(self) -> bool:
         """Whether Spark itself is still there."""
         ...

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 from headrace.common.job_client import JobClient
 from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.errors import JobError
 from headrace.runtime.sinks.collect import CollectSink
 
 if TYPE_CHECKING:
+    from headrace.control.job import Job
     from headrace.datastream.data_stream import DataStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+# how long the last batch of a preview may take before it is cut off
+_PATIENCE_S = 5.0
 
 
 def collect(
@@ -23,7 +28,7 @@ def collect(
         env: the stream's environment.
         stream: whose records to collect.
         name: of the job.
-        alone: leave out the other sinks of the program, as a preview does.
+        alone: leave out the other sinks of the program, and read in small batches: for a preview.
     """
     records = CloseableIterator()
     collecting = stream._sink(CollectSink(records.add), "Collect")
@@ -32,9 +37,10 @@ def collect(
         env._graph.steps.remove(collecting._step)
     else:
         graph = env._take_graph()
-    job = env._submit(graph, name)
-    records.on_close(job.cancel)
+    job = env._submit(graph, name, preview=alone)
+    records.on_close((lambda: _end_soon(job)) if alone else job.cancel)
     records.job_client = JobClient(job)
+    records.is_warm = lambda: job.is_warm
 
     def finish() -> None:
         job.wait()
@@ -44,3 +50,16 @@ def collect(
     waiter.start()
     records.wait = waiter.join
     return records
+
+
+def _end_soon(job: Job) -> None:
+    """End behind the batch that is running: Spark kills the workers of a batch that is cut off.
+
+    The next job would have to start them again.
+    """
+    try:
+        job.stop()
+    except JobError:  # it has not begun, or is about to be started again
+        job.cancel()
+    if not job.wait(_PATIENCE_S):
+        job.cancel()

@@ -111,6 +111,11 @@ class Job:
         """How often it was started again."""
         return self.metrics.restarts
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the first batch is over, or the sources had nothing for one."""
+        return self.metrics.batches > 0 or (self._query is not None and self._query.is_waiting)
+
     def start(self) -> None:
         """Start the first attempt, and watch it from a thread of its own."""
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.configuration import Configuration
@@ -72,6 +72,17 @@ class JobSpec:
     job_parameters: dict[str, str] = field(default_factory=dict)
     session: Any = None
     python_files: list[str] = field(default_factory=list)
+
+    def for_preview(self) -> JobSpec:
+        """The same program for a look at its first records.
+
+        In small batches, so that the first one is soon over however much there is to read; and in
+        a directory of its own: the checkpoint of the job itself stays as it is.
+        """
+        begins = ("execution.checkpointing.", "execution.state-recovery.", "headrace.jobs.unique")
+        kept = {key: value for key, value in self.options.items() if not key.startswith(begins)}
+        limits = {"source.max-records-per-batch": 1000, "source.max-files-per-batch": 1}
+        return replace(self, checkpoint_dir=None, interval_ms=0, options={**kept, **limits})
 
     def option(self, key: str) -> Any:
         """The value of an option in its type, or its default."""

@@ -25,6 +25,8 @@ class CloseableIterator:
         self.job_client: Any = None
         # blocks until the job has ended and cleaned up
         self.wait: Callable[[], None] = lambda: None
+        # whether Spark has started, and the first batch is over or there is nothing for one
+        self.is_warm: Callable[[], bool] = lambda: True
         self._over = False
 
     def add(self, records: list[Any]) -> None:

@@ -493,9 +493,13 @@ class DataStream:
     def preview(self, n: int = 20, timeout: Any = "10s") -> Any:
         """The first records of this stream; always stops the job it starts.
 
+        It reads in small batches and leaves the checkpoint of the program alone.
+
         Args:
             n: how many records to show.
-            timeout: give what has come after this time, such as ``"10s"``.
+            timeout: give what has come after this time, such as ``"10s"``; it begins with the end
+                of the first batch, so the start of Spark does not count. A preview whose time ran
+                out says so: in its ``repr``, in ``stopped_because``, and as a warning in the log.
         """
         from headrace.datastream.preview import preview
 

@@ -357,10 +357,11 @@ class StreamExecutionEnvironment:
         self._graph.steps = [step for step in self._graph.steps if not step.is_sink]
         return program
 
-    def _submit(self, graph: StreamGraph, name: str) -> Job:
+    def _submit(self, graph: StreamGraph, name: str, *, preview: bool = False) -> Job:
         from headrace.control.submit import submit
 
-        return submit(graph, self._spec(name))
+        spec = self._spec(name)
+        return submit(graph, spec.for_preview() if preview else spec)
 
     def _spec(self, name: str) -> JobSpec:
         from headrace.control.submit import JobSpec

@@ -111,6 +111,14 @@ class SparkQuery:
             return False
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it has started, and the sources have nothing for a batch."""
+        try:
+            return self.active and self._query.status["message"].startswith("Waiting for")  # type: ignore[union-attr]
+        except Exception:  # Spark has ended
+            return False
+
+    @property
     def can_run_again(self) -> bool:
         """Whether Spark itself is still there; without it no query can be started."""
         try:
