@@ -41,6 +41,8 @@ class Program:
     # Uses source.watermark_per_record: PyFlink then ticks every millisecond, which is set for a
     # whole job.
     per_record_watermarks: bool
+    # Runs in RuntimeExecutionMode.BATCH, which is set for a whole job.
+    batch: bool
     # PyFlink's python.execution-mode: "process" or "thread" (README.md says why it matters).
     mode: str
     # Hand-written inputs, run besides the generated ones: (label, input).
@@ -60,6 +62,7 @@ def program(
     fails: bool = False,
     alone: bool = False,
     per_record_watermarks: bool = False,
+    batch: bool = False,
     mode: str = "process",
     examples: Mapping[str, Any] | None = None,
     generated: bool = True,
@@ -82,6 +85,7 @@ def program(
             fails=fails,
             alone=alone or fails,
             per_record_watermarks=per_record_watermarks,
+            batch=batch,
             mode=mode,
             examples=tuple((examples or {}).items()),
             generated=generated,

@@ -155,6 +155,8 @@ def _punctuated_generator(api: Any, delay_ms: int) -> Any:
 def build(program: Program, case: Case, api: Api, env: Any, directory: Path) -> dict[str, Any]:
     """Adds the program to the environment; returns its result streams by name."""
     env.set_parallelism(case.parallelism)
+    if program.batch:
+        env.set_runtime_mode(api.RuntimeExecutionMode.BATCH)
     directory.mkdir(parents=True, exist_ok=True)
     result = program.build(api, env, Source(api, env, case.data, directory))
     return result if isinstance(result, dict) else {"out": result}

@@ -71,11 +71,16 @@ class Shared:
         self._programs = programs
         self._jobs: dict[str, list[Case]] = {}
         self._outcomes: dict[str, Outcome] = {}
-        together = [case for case in cases if not programs[case.program].alone]
-        for start in range(0, len(together), size):
-            job = together[start : start + size]
-            if len(job) > 1:
-                self._jobs.update((case.id, job) for case in job)
+        for batch in (False, True):  # the mode is that of a whole job
+            together = [
+                case
+                for case in cases
+                if programs[case.program].batch is batch and not programs[case.program].alone
+            ]
+            for start in range(0, len(together), size):
+                job = together[start : start + size]
+                if len(job) > 1:
+                    self._jobs.update((case.id, job) for case in job)
 
     def run(self, case: Case) -> Outcome:
         """The case's outcome, from its shared job or, if that failed, from a job of its own."""

@@ -54,7 +54,7 @@ class PyFlinkRunner:
         groups: dict[str, list[Case]] = {}
         for case in cases:
             program = self.programs[case.program]
-            shared = f"{program.mode}, ticks: {program.per_record_watermarks}"
+            shared = f"{program.mode}, {program.batch}, ticks: {program.per_record_watermarks}"
             group = case.id if program.alone else shared
             groups.setdefault(group, []).append(case)
         return [

@@ -10,7 +10,13 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = ["how-to/test-programs.md", "joins.md", "windows.md", "savepoints.md"]
+PAGES = [
+    "how-to/test-programs.md",
+    "execution-mode.md",
+    "joins.md",
+    "windows.md",
+    "savepoints.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

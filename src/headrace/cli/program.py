@@ -21,13 +21,13 @@ from headrace.common.job_status import JobStatus
 from headrace.control.metrics import JobMetrics
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import InvalidArgumentError
-from headrace.plan.planner import PlanOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from headrace.control.submit import JobSpec
     from headrace.graph.stream_graph import StreamGraph
+    from headrace.plan.planner import PlanOptions
 
 
 def run_program(target: str, arguments: Sequence[str]) -> None:
@@ -140,7 +140,7 @@ class CapturedProgram:
     @property
     def options(self) -> PlanOptions:
         """How it would be planned."""
-        return PlanOptions(self.spec.parallelism, self.spec.max_parallelism)
+        return self.spec.plan_options()
 
 
 @dataclass(slots=True)

@@ -80,8 +80,17 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.runtime-mode",
         "enum",
         "STREAMING",
-        "STREAMING, BATCH or AUTOMATIC; bounded jobs end by themselves in every mode.",
+        "STREAMING, BATCH (one result a key, for bounded sources only), or AUTOMATIC: BATCH if all "
+        "sources are bounded. Bounded jobs end by themselves in every mode.",
         choices=("STREAMING", "BATCH", "AUTOMATIC"),
+    ),
+    ConfigOption(
+        "execution.sorted-inputs.memory",
+        "memory",
+        "128 mb",
+        "BATCH mode: how much of a keyed input, as it comes over the exchange, a subtask holds in "
+        "memory while it sorts it; the rest goes to temporary files.",
+        minimum=1,
     ),
     ConfigOption(
         "execution.buffer-timeout", "duration", "100 ms", "Accepted: a micro-batch is one flush."

@@ -8,9 +8,9 @@ import tempfile
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from headrace.control.submit import plan_options
 from headrace.datastream.stream_builder import add_step
 from headrace.errors import InvalidArgumentError
+from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import plan
 from headrace.runtime.codec import codec_for
 from headrace.spark.build import build_packets
@@ -52,7 +52,12 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
     base = env.get_spark_session()
     spec = env._spec("dataframe")
     resolve_types(graph, base)
-    physical = plan(graph, plan_options(spec, uuid.uuid4().hex))
+    if runs_in_batch(graph, spec.option("execution.runtime-mode")):
+        raise InvalidArgumentError(
+            "to_dataframe gives a streaming DataFrame, and the program is in BATCH mode",
+            fix="use RuntimeExecutionMode.STREAMING, or write the stream to files and read those",
+        )
+    physical = plan(graph, spec.plan_options(uuid.uuid4().hex))
     native = physical.native_job
     settings = {**native_settings(native, own_query=False), **spec.spark_settings}
     spark = job_session(base, settings, physical.slots)

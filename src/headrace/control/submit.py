@@ -29,10 +29,10 @@ from headrace.control.registry import Registry
 from headrace.control.restore import check, compare, declared_types, restore
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
-from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.connectors.sink import CommitterContext
-from headrace.errors import SavepointError
+from headrace.errors import InternalError, PlanError, SavepointError
+from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.sinks.storage import Storage, absolute_target
 from headrace.spark.build import build_packets, control_dir
@@ -88,10 +88,24 @@ class JobSpec:
         """The value of an option in its type, or its default."""
         return Configuration.from_dict(self.options).get(OPTIONS[key])
 
+    def plan_options(self, job_id: str = "", savepoint: Savepoint | None = None) -> PlanOptions:
+        """What the planner has to know of the job."""
+        operators = () if savepoint is None else savepoint.operators
+        return PlanOptions(
+            restored_max_parallelism={o.uid: o.max_parallelism for o in operators},
+            parallelism=self.parallelism,
+            max_parallelism=self.max_parallelism,
+            mode=self.option("execution.runtime-mode"),
+            sort_memory_bytes=self.option("execution.sorted-inputs.memory"),
+            job_id=job_id,
+            job_name=self.name,
+            job_parameters=self.job_parameters,
+        )
+
 
 def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     """Plan, build and start; errors in the program are raised here, before anything runs."""
-    job_dir = JobDir.open(spec.checkpoint_dir)
+    job_dir = JobDir.open(_checkpoint_dir(graph, spec))
     claimed: _Claimed | None = None
     try:
         _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark is started
@@ -112,22 +126,28 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     return job
 
 
+def _checkpoint_dir(graph: StreamGraph, spec: JobSpec) -> str | None:
+    """Where the checkpoint goes that a later run starts from; BATCH jobs have none, as in Flink."""
+    if not runs_in_batch(graph, spec.option("execution.runtime-mode")):
+        return spec.checkpoint_dir
+    if spec.option("execution.state-recovery.path") is not None:
+        raise SavepointError(
+            "a job in BATCH mode reads its whole input, so it cannot start from a savepoint",
+            where=spec.option("execution.state-recovery.path"),
+            fix="use RuntimeExecutionMode.STREAMING, or take execution.state-recovery.path away",
+        )
+    if spec.checkpoint_dir is not None:
+        log.warning(
+            "job %s runs in BATCH mode, which keeps no checkpoint: execution.checkpointing.dir is "
+            "not used, and a run that fails starts from the beginning",
+            spec.name,
+        )
+    return None
+
+
 def session_of(spec: JobSpec) -> Any:
     """The SparkSession for a job: the running one, or a new one."""
     return base_session(spec.spark_settings, spec.master)
-
-
-def plan_options(spec: JobSpec, job_id: str, savepoint: Savepoint | None = None) -> PlanOptions:
-    """What the planner has to know of a job."""
-    operators = () if savepoint is None else savepoint.operators
-    return PlanOptions(
-        restored_max_parallelism={o.uid: o.max_parallelism for o in operators},
-        parallelism=spec.parallelism,
-        max_parallelism=spec.max_parallelism,
-        job_id=job_id,
-        job_name=spec.name,
-        job_parameters=spec.job_parameters,
-    )
 
 
 # --- before anything runs ------------------------------------------------------------------------
@@ -152,7 +172,9 @@ def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
     savepoint = _savepoint(spec, stored, job_dir)
     # the id in the job's directory, so that a restarted job is the same job
     job_id = new_job_id() if stored is None else stored.job_id
-    physical = plan(graph, plan_options(spec, job_id, savepoint))
+    physical = plan(graph, spec.plan_options(job_id, savepoint))
+    if physical.batch:
+        _check_gives_all_at_once(physical)
     now = fingerprint(graph, physical)
     drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))
     matches: list[Match] = []
@@ -241,7 +263,7 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
         take_savepoint=lambda folder, drained: take_savepoint(
             spark, snapshot, folder, drained=drained
         ),
-        savepoint_folder=lambda folder: _savepoint_folder(folder, spec),
+        savepoint_folder=lambda folder: _savepoint_folder(folder, spec, physical),
         on_end=lambda job: _end(job, agent, job_dir, spec),
     )
     web = {"spark": base.sparkContext.uiWebUrl} if base.sparkContext.uiWebUrl else {}
@@ -257,7 +279,12 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
     return job, agent
 
 
-def _savepoint_folder(wanted: str | None, spec: JobSpec) -> str:
+def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan) -> str:
+    if physical.batch:
+        raise SavepointError(
+            f"job {spec.name!r} runs in BATCH mode, which keeps no state between two runs",
+            fix="use RuntimeExecutionMode.STREAMING for a job that is to go on from a savepoint",
+        )
     folder = wanted or spec.option("execution.checkpointing.savepoint-dir")
     if folder is None:
         raise SavepointError(
@@ -307,7 +334,7 @@ def _attempt(
     """Build and start the query, with committers of its own."""
     location = job_dir.location
     attempt = Attempt(
-        bounded=physical.bounded,
+        bounded=physical.bounded and not physical.batch,  # the query of a batch ends by itself
         exhausted=lambda query: _exhausted(physical, query),
         committers=_committers(physical, job_id, None if job_dir.temporary else location),
         commands=(
@@ -326,7 +353,9 @@ def _attempt(
 def _query(
     physical: PhysicalPlan, spark: Any, attempt: Attempt, job_id: str, job_dir: str, spec: JobSpec
 ) -> SparkQuery:
-    options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
+    options = SourceOptions.from_configuration(
+        spec.options, parallelism=spec.parallelism, unlimited=physical.batch
+    )
     native = physical.native_job
     if native is not None:
         frame = open_native(native, spark, job_dir, options, own_query=True)
@@ -340,6 +369,8 @@ def _query(
                 run_native_batch(batch, native, number, job_id),
                 native_end=native.window is not None and is_at_end(query.watermark_ms()),
             )
+        if physical.batch and number > 0:
+            raise InternalError(f"a job in BATCH mode was given a second batch, number {number}")
         return read_messages(packets_of(batch))
 
     query = SparkQuery(
@@ -347,6 +378,7 @@ def _query(
         checkpoint=f"{job_dir}/query",
         name=spec.name,
         interval_ms=spec.interval_ms,
+        once=physical.batch,
         on_batch=lambda batch, number: attempt.run_batch(number, lambda: messages(batch, number)),
     )
     return query
@@ -357,13 +389,29 @@ def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:
     limited = [
         (number, plan.source)
         for number, plan in enumerate(physical.sources)
-        if isinstance(plan.source, PythonSource) and not isinstance(plan.source, CollectionSource)
+        if isinstance(plan.source, PythonSource) and plan.source.may_hold_back()
     ]
     offsets = query.source_offsets() if limited else []
     return all(
         number < len(offsets) and source.is_exhausted(offsets[number] or {})
         for number, source in limited
     )
+
+
+def _check_gives_all_at_once(physical: PhysicalPlan) -> None:
+    """BATCH mode takes the input in one batch, so no source may hold any of it back."""
+    for each in physical.sources:
+        source = each.source
+        if isinstance(source, PythonSource) and source.may_hold_back():
+            begin = {split: source.initial_offset(split) for split in source.splits()}
+            ends = {split: source.latest_offset(split, start) for split, start in begin.items()}
+            if not source.is_exhausted(ends):
+                raise PlanError(
+                    f"{source.describe()} gives its records little by little, and BATCH mode "
+                    "takes all of them at once",
+                    where=each.step.call_site,
+                    fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
+                )
 
 
 def _committers(

@@ -117,7 +117,11 @@ class StreamExecutionEnvironment:
         return int(self._settings().get_integer("pipeline.max-parallelism", -1))
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """STREAMING, BATCH or AUTOMATIC. A bounded job ends by itself in every mode."""
+        """STREAMING, BATCH or AUTOMATIC: running results, or one final result a key.
+
+        BATCH takes bounded sources only; AUTOMATIC is BATCH if all sources are bounded. A bounded
+        job ends by itself in every mode. See docs/execution-mode.md.
+        """
         return self._set("execution.runtime-mode", execution_mode.name)
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
@@ -411,10 +415,7 @@ class StreamExecutionEnvironment:
         return plan_as_text(self._graph.reachable_from(self._graph.sinks()), self._plan_options())
 
     def _plan_options(self) -> Any:
-        from headrace.plan.planner import PlanOptions
-
-        spec = self._spec("explain")
-        return PlanOptions(spec.parallelism, spec.max_parallelism)
+        return self._spec("explain").plan_options()
 
     def close(self) -> None:
         """Nothing to release: Spark lives on for other environments of this process."""

@@ -19,11 +19,15 @@ def plan_as_text(graph: StreamGraph, options: PlanOptions) -> str:
     """Levels, chains, exchanges, and where each step runs and why."""
     physical = plan(graph, options)
     depth = max(physical.levels.values(), default=0)
-    lines = [f"One streaming query, {depth + 1} stage(s), {physical.slots} subtask(s) a stage"]
+    query = (
+        "One batch over the whole input (BATCH mode)" if physical.batch else "One streaming query"
+    )
+    lines = [f"{query}, {depth + 1} stage(s), {physical.slots} subtask(s) a stage"]
     if physical.native_job is not None:
-        lines[0] = "One streaming query, all of it native (Catalyst)"
+        lines[0] = f"{query}, all of it native (Catalyst)"
     for level in range(depth + 1):
-        host = "mapInArrow" if level == 0 else "transformWithState, one call per subtask"
+        stateful = level > 0 and not physical.batch
+        host = "transformWithState, one call per subtask" if stateful else "mapInArrow"
         lines.append(f"level {level}" + ("" if physical.native_job else f"  ({host})"))
         for step in graph.steps:
             if physical.levels[step.id] == level:

@@ -88,9 +88,11 @@ def _lower(
 # --- whole programs ------------------------------------------------------------------------------
 
 
-def native_program(graph: StreamGraph) -> NativeJob | str:
+def native_program(graph: StreamGraph, *, batch: bool = False) -> NativeJob | str:
     """The whole program as a native one, or why it is none."""
     windows = [step for step in graph.steps if _is_window(step)]
+    if windows and batch:
+        return "Spark's own windows drop late records, and in BATCH mode no record is late"
     if len(windows) > 1:
         return f"the program has another window, {windows[1].name!r} at {windows[1].call_site}"
     window = windows[0] if windows else None

@@ -59,6 +59,8 @@ class PhysicalPlan:
     slots: int
     uses_time: bool
     native_job: NativeJob | None = None
+    # whether the whole input comes in one batch
+    batch: bool = False
 
     @property
     def bounded(self) -> bool:

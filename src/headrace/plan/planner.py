@@ -17,6 +17,7 @@ import cloudpickle
 
 from headrace.errors import HeadraceError, PlanError, UnserializableFunctionError
 from headrace.graph.checks import check_graph
+from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.lowering import choose_lowering, native_program
 from headrace.plan.physical import NativeJob, PhysicalPlan, SourcePlan
 from headrace.runtime.key_groups import default_max_parallelism
@@ -40,6 +41,9 @@ class PlanOptions:
     job_id: str = ""
     job_name: str = ""
     job_parameters: dict[str, str] = field(default_factory=dict)
+    # execution.runtime-mode, and how much of a keyed input a subtask holds while BATCH sorts it
+    mode: str = "STREAMING"
+    sort_memory_bytes: int = 128 << 20
     # of the savepoint that the job starts from, by uid: it cannot be changed, only be left open
     restored_max_parallelism: dict[str, int] = field(default_factory=dict)
 
@@ -73,7 +77,8 @@ class _Planner:
         self.graph = graph
         self.options = options
         self.levels: dict[int, int] = {}
-        program = native_program(graph)
+        self.batch = runs_in_batch(graph, options.mode)
+        program = native_program(graph, batch=self.batch)
         self.native_job = program if isinstance(program, NativeJob) else None
         self.lowering = choose_lowering(graph, program)
         # a step that Catalyst runs stands for nothing of its own: its records come from here
@@ -86,8 +91,12 @@ class _Planner:
         slots = self._slots()
         for step in self.graph.steps:
             self._make_edges(step)
+        # in BATCH mode nothing has to be told of time: it ends with the input
         uses_time = self._has_native_window or any(
-            step.operator is not None and step.operator.uses_time and self.levels[step.id] > 0
+            step.operator is not None
+            and step.operator.uses_time
+            and self.levels[step.id] > 0
+            and not self.batch
             for step in self.graph.steps
         )
         depth = max(
@@ -107,6 +116,7 @@ class _Planner:
             slots=slots,
             uses_time=uses_time,
             native_job=self.native_job,
+            batch=self.batch,
         )
 
     @property
@@ -267,6 +277,7 @@ class _Planner:
             job_id=self.options.job_id,
             job_name=self.options.job_name,
             job_parameters=self.options.job_parameters,
+            sort_memory_bytes=self.options.sort_memory_bytes if self.batch else None,
         )
 
     def _stage(self, level: int, slots: int, *, uses_time: bool) -> StagePlan:

@@ -226,19 +226,4 @@ def split(records: Records, targets: NDArray[np.int64]) -> Routed:
         return
     for target in present:
         chosen = np.flatnonzero(targets == target)
-        yield target, _pick(records, chosen)
-
-
-def _pick(records: Records, chosen: NDArray[np.int64]) -> Records:
-    times = records.timestamps
-    if records.batch is not None:
-        picked_times = None if times is None else np.asarray(times, dtype=np.int64)[chosen].tolist()
-        return Records(
-            timestamps=picked_times,
-            batch=records.batch.take(pa.array(chosen)),
-            codec=records.codec,
-        )
-    values, indexes = records.values, chosen.tolist()
-    return Records(
-        [values[i] for i in indexes], None if times is None else [times[i] for i in indexes]
-    )
+        yield target, records.pick(chosen)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import pyarrow as pa
+    import numpy as np
+    from numpy.typing import NDArray
 
     from headrace.runtime.codec import Codec
 
@@ -84,6 +87,16 @@ class Records:
             )
         return Records(self.values[start : start + count], times)
 
+    def pick(self, chosen: NDArray[np.int64]) -> Records:
+        """The records at some places, in the order of the places."""
+        times, places = self.timestamps, chosen.tolist()
+        picked_times = None if times is None else [times[place] for place in places]
+        if self._batch is not None:
+            picked = self._batch.take(pa.array(chosen))
+            return Records(timestamps=picked_times, batch=picked, codec=self._codec)
+        values = self.values
+        return Records([values[place] for place in places], picked_times)
+
     def with_timestamps(self, timestamps: list[int]) -> Records:
         """The same records at other times; other consumers keep seeing the old ones."""
         return Records(self._values, timestamps, batch=self._batch, codec=self._codec)
@@ -91,3 +104,19 @@ class Records:
     def with_values(self, values: list[Any]) -> Records:
         """One new value for each record, with its timestamp kept."""
         return Records(values, self.timestamps)
+
+
+def joined(parts: list[Records]) -> Records:
+    """Lists of one stream as one; among others, a record without a timestamp has the lowest."""
+    if len(parts) == 1:
+        return parts[0]
+    times: list[int] | None = None
+    if any(part.timestamps is not None for part in parts):
+        none = MIN_TIMESTAMP
+        times = [t for part in parts for t in part.timestamps or [none] * len(part)]
+    batches = [part.batch for part in parts if part.batch is not None]
+    if len(batches) == len(parts) and len({id(part.codec) for part in parts}) == 1:
+        whole = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        if len(whole) == 1:
+            return Records(timestamps=times, batch=whole[0], codec=parts[0].codec)
+    return Records([value for part in parts for value in part.values], times)

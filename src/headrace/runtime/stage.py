@@ -82,3 +82,10 @@ class StagePlan:
     job_id: str = ""
     job_name: str = ""
     job_parameters: dict[str, str] = field(default_factory=dict)
+    # BATCH mode: how much keyed input a subtask holds in memory while it sorts; None for streaming
+    sort_memory_bytes: int | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether one batch holds the whole input: BATCH mode."""
+        return self.sort_memory_bytes is not None

@@ -35,8 +35,10 @@ from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.outbox import Outbox, Packet
-from headrace.runtime.records import MIN_TIMESTAMP, Records
-from headrace.runtime.watermarks import Valve, store_clocks, stored_clocks
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.sorted_inputs import SortedInputs
+from headrace.runtime.state.backend import DictStore
+from headrace.runtime.watermarks import ALL_CHANNELS, Valve, store_clocks, stored_clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,6 +77,8 @@ class Task:
             if not edge.chained and edge.level == stage.level
         }
         self.source_output = Output(OperatorMetrics())
+        # BATCH mode: operators whose input is sorted first
+        self.sorted: dict[str, SortedInputs] = {}
         # the version of the stored state that this process's caches mirror
         self._version: bytes | None = None
         self._clocks: dict[str, Any] = {}
@@ -111,14 +115,13 @@ class Task:
         yield from self.outbox.take_all()
 
     def _begin(self, batch_id: int, attempt: str) -> None:
-        version = self.store.get(VERSION_KEY)
-        if version != self._version:
+        if not self.stage.bounded and self.store.get(VERSION_KEY) != self._version:
             self._reload()
         for operator in self.operators.values():
             operator.runtime.batch_id = batch_id
             operator.runtime.attempt = attempt
             operator.begin_batch()
-        if self.stage.level:
+        if self.stage.level and not self.stage.bounded:
             self._advance_processing_time()
 
     def _run_packets(self, packets: Iterable[tuple[int, int, bytes]]) -> Iterator[None]:
@@ -127,6 +130,9 @@ class Task:
             for frame in frames_of(packet):
                 self._take(frame, deferred)
             yield
+        if self.stage.bounded:
+            yield from self._end_input()
+            return
         # Several tasks send records of one split: its clock moves when all of them are in.
         for edge, channel, timestamp in deferred:
             self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
@@ -141,6 +147,8 @@ class Task:
         if edge is None or edge.level != self.stage.level:
             self.outbox.add(self.subtask, [frame.raw])  # type: ignore[list-item]
         elif frame.kind == WATERMARK:
+            if self.stage.bounded:
+                return  # event time is at its beginning, and then at its end
             channel, timestamp = content_of(frame)
             if edge.channels == 0:
                 deferred.append((edge, channel, timestamp))
@@ -148,14 +156,35 @@ class Task:
                 self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
         else:
             records = records_in(frame, self.codecs[edge.id])
-            self.gates[edge.target, edge.input].accept(records)
+            held = self.sorted.get(edge.target)
+            if held is not None and edge.input in held.numbers:
+                held.add(edge.input, records, len(frame.raw))
+            else:
+                self.gates[edge.target, edge.input].accept(records)
+
+    def _end_input(self) -> Iterator[None]:
+        """BATCH mode, all input is in: keys in groups to those who waited, then the end of time."""
+        for plan in self.stage.operators:  # in the order of the program: producers come first
+            uid, operator = plan.uid, plan.operator
+            for group, complete in self.sorted[uid].groups() if uid in self.sorted else ():
+                for number, records in group:
+                    self.gates[uid, number].accept(records)
+                if complete:
+                    operator.finish_keys()
+                yield
+            for edge in self.stage.edges.values():
+                if edge.target == uid and not edge.chained:
+                    gate = self.gates[uid, edge.input]
+                    gate.watermark(edge.id, ALL_CHANNELS, MAX_TIMESTAMP)
+            yield
 
     def _run_source(self, parts: Iterable[tuple[str, Records]]) -> Iterator[None]:
         for split, records in parts:
             self.channel.name = f"{self.stage.source}/{split}"
             self.source_output.emit(records)
             yield
-        self._end_of_part()
+        if not self.stage.bounded:
+            self._end_of_part()
         if self.stage.uses_time:
             wake_up(self.outbox, self.stage.slots)
 
@@ -179,7 +208,7 @@ class Task:
             metrics = operator.runtime.metrics
             metrics.watermark = operator.current_watermark
             report[uid] = metrics.report()
-        if self.stage.level:
+        if self.stage.level and not self.stage.bounded:
             self._save_clocks()
         self._post(("report", self.stage.level, self.subtask, report, self._wake_at()))
 
@@ -252,11 +281,13 @@ class Task:
                 parallelism=plan.parallelism,
                 max_parallelism=plan.max_parallelism,
                 output=output,
-                store=self.store,
+                # BATCH mode keeps the state of some keys at a time, and nothing for later
+                store=DictStore() if stage.bounded else self.store,
                 metrics=metrics,
                 clock=self.clock,
                 channel=self.channel,
                 at_source=stage.level == 0,
+                bounded=stage.bounded,
                 upstream=plan.upstream,
                 upstream_where=plan.upstream_where,
                 lenient=plan.lenient,
@@ -267,6 +298,8 @@ class Task:
             )
             self._connect(plan.uid, output, plan.operator)
             plan.operator.open(runtime)
+            if stage.sort_memory_bytes is not None and stage.level and plan.operator.held_inputs():
+                self.sorted[plan.uid] = SortedInputs(plan.operator, stage.sort_memory_bytes)
         self.operators = {plan.uid: plan.operator for plan in stage.operators}
         if stage.source is not None:
             self._connect(stage.source, self.source_output, None)

@@ -27,6 +27,8 @@ class TimerQueue:
         self._store = store
         self._name = name
         self._index_key = f"{name}/buckets".encode()
+        # whether timers may be set; not while the last ones of a bounded input fire
+        self.takes_more = True
         self.reload()
 
     def reload(self) -> None:
@@ -45,6 +47,8 @@ class TimerQueue:
 
     def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
         """Set a timer; the same one twice is one timer."""
+        if not self.takes_more:
+            return
         bucket = timestamp // BUCKET_MS
         table = self._table(bucket)
         timer = (timestamp, key, namespace)

@@ -28,6 +28,7 @@ from headrace.spark.worker import (
     ENVELOPE,
     StageCode,
     StageProcessor,
+    bounded_function,
     control_function,
     source_function,
 )
@@ -67,9 +68,13 @@ def build_packets(
     packets = reduce(lambda left, right: left.unionAll(right), frames)
     for stage in plan.stages:
         code = _code(stage, f"{run_id}/level{stage.level}", ids, 0)
-        packets = packets.groupBy("slot").transformWithState(
-            StageProcessor(code), ENVELOPE, "Append", "None"
-        )
+        if plan.batch:  # no state is kept, so none of what it costs is needed
+            exchanged = packets.repartition(plan.slots, "slot")
+            packets = exchanged.mapInArrow(bounded_function(code), ENVELOPE)
+        else:
+            packets = packets.groupBy("slot").transformWithState(
+                StageProcessor(code), ENVELOPE, "Append", "None"
+            )
     return packets
 
 

@@ -36,6 +36,7 @@ class SparkQuery:
         checkpoint: Spark's checkpoint location.
         name: shown in Spark's UI.
         interval_ms: time between the starts of two batches; 0 is as fast as possible.
+        once: take what the sources have now, and end.
         on_batch: called with (DataFrame of the batch, batch id); what it raises fails the batch.
     """
 
@@ -46,12 +47,15 @@ class SparkQuery:
         checkpoint: str,
         name: str,
         interval_ms: int,
+        once: bool = False,
         on_batch: Callable[[DataFrame, int], None],
     ) -> None:
         self._frame = frame
         self._checkpoint = checkpoint
         self._name = name
-        self._interval_ms = interval_ms
+        self._trigger: dict[str, Any] = (
+            {"availableNow": True} if once else {"processingTime": f"{interval_ms} milliseconds"}
+        )
         self._on_batch = on_batch
         self._query: StreamingQuery | None = None
         self._error: BaseException | None = None
@@ -64,7 +68,7 @@ class SparkQuery:
             self._frame.writeStream.outputMode("append")
             .queryName(self._name)
             .option("checkpointLocation", self._checkpoint)
-            .trigger(processingTime=f"{self._interval_ms} milliseconds")
+            .trigger(**self._trigger)
             .foreachBatch(self._batch)
             .start()
         )

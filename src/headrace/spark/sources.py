@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["SourceOptions", "has_lasting_place", "open_source", "streams_of"]
 
 
+_EVERYTHING = 1 << 62
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
     """What the configuration says about sources.
@@ -49,12 +52,21 @@ class SourceOptions:
     parallelism: int = 1
 
     @staticmethod
-    def from_configuration(values: Mapping[str, Any], *, parallelism: int = 1) -> SourceOptions:
+    def from_configuration(
+        values: Mapping[str, Any], *, parallelism: int = 1, unlimited: bool = False
+    ) -> SourceOptions:
         """Reads the two keys, if they are there.
+
+        Args:
+            values: the configuration.
+            parallelism: of the job.
+            unlimited: one batch takes everything, whatever the keys say: BATCH mode.
 
         Raises:
             ConfigurationError: a value is not a positive whole number.
         """
+        if unlimited:
+            return SourceOptions(_EVERYTHING, None, parallelism)
         defaults = SourceOptions()
         records = _positive(values, "source.max-records-per-batch", defaults.max_records_per_batch)
         files = _positive(values, "source.max-files-per-batch", defaults.max_files_per_batch or 0)

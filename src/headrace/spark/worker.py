@@ -63,7 +63,7 @@ _tasks: dict[tuple[str, int], Task] = {}
 
 def _task(code: StageCode, subtask: int, store: Any) -> Task:
     task = _tasks.get((code.key, subtask))
-    if task is None:
+    if task is None or task.stage.bounded:  # what another attempt at the one batch left is no use
         _prepare_process(code)
         task = Task(pickle.loads(code.stage), subtask, store)
         _tasks[code.key, subtask] = task
@@ -119,9 +119,13 @@ def _attempt() -> str:
 
 def _until_stopped(code: StageCode, subtask: int, packets: Iterator[Packet]) -> Iterator[Packet]:
     """A task that failed has told the driver; its caches cannot be trusted any more."""
+    task = _tasks[code.key, subtask]
+    ended = task.stage.bounded  # no further batch will come
     try:
         yield from packets
     except StopTask:
+        ended = True
+    if ended:
         _close(_tasks.pop((code.key, subtask)))
     _rest_collector()
 
@@ -139,22 +143,56 @@ def source_function(
     """The function that mapInArrow runs for stage 0 of a source."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        partition = 0 if context is None else context.partitionId()
+        def packets(task: Task) -> Iterator[Packet]:
+            assert task.stage.source_type is not None
+            parts = source_parts(batches, codec_for(task.stage.source_type))
+            return task.run_source(parts, _batch_id(), _attempt())
+
+        partition = _partition()
         channel = code.source_number * CHANNELS_PER_SOURCE + partition
-        try:
-            task = _task(code, partition, DictStore())
-        except Exception as error:
-            for packet in _failure(code, error):
-                yield _envelope(code.slot_ids[packet.slot], channel, packet)
-            return
-        assert task.stage.source_type is not None
-        parts = source_parts(batches, codec_for(task.stage.source_type))
-        packets = task.run_source(parts, _batch_id(), _attempt())
-        for packet in _until_stopped(code, partition, packets):
-            yield _envelope(code.slot_ids[packet.slot], channel, packet)
+        yield from _run_stateless(code, partition, channel, packets)
 
     return run
+
+
+def bounded_function(
+    code: StageCode,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that mapInArrow runs for a later stage in BATCH mode: a partition is a slot."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        columns = (
+            [batch.column(name).to_pylist() for name in ("channel", "seq", "packet")]
+            for batch in batches
+        )
+        rows = (row for lists in columns for row in zip(*lists, strict=True))
+        partition = _partition()
+        yield from _run_stateless(
+            code,
+            partition,
+            partition,
+            lambda task: task.run_packets(rows, _batch_id(), _attempt()),
+        )
+
+    return run
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
+
+
+def _run_stateless(
+    code: StageCode, subtask: int, channel: int, run: Callable[[Task], Iterator[Packet]]
+) -> Iterator[pa.RecordBatch]:
+    """Run a task that keeps nothing in Spark's state store."""
+    try:
+        task = _task(code, subtask, DictStore())
+        packets = _until_stopped(code, subtask, run(task))
+    except Exception as error:
+        packets = iter(_failure(code, error))
+    for packet in packets:
+        yield _envelope(code.slot_ids[packet.slot], channel, packet)
 
 
 def control_function(

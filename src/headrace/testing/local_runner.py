@@ -78,7 +78,8 @@ class LocalRunner:
         env = streams[0]._env
         graph = env._graph.reachable_from(ends)
         env._graph.steps = [step for step in env._graph.steps if step not in ends]
-        options = PlanOptions(parallelism, max_parallelism, job_id=uuid.uuid4().hex)
+        mode = env._settings().get_string("execution.runtime-mode", "STREAMING")
+        options = PlanOptions(parallelism, max_parallelism, mode=mode, job_id=uuid.uuid4().hex)
         self.plan: PhysicalPlan = plan(graph, options)
         self.metrics = JobMetrics()
         self._clock = clock
@@ -101,6 +102,11 @@ class LocalRunner:
         Returns:
             The new records of the watched stream, or a list of lists when several are watched.
         """
+        if self.plan.batch and self._batch_id:
+            raise UnsupportedStepError(
+                "a program in BATCH mode takes its whole input in one batch",
+                fix="give all records to one run_batch, or use RuntimeExecutionMode.STREAMING",
+            )
         mail: _Mail = {}
         for number, (source, records) in enumerate(zip(self.plan.sources, inputs, strict=False)):
             for part, values in enumerate(_cut(list(records), self._source_tasks)):
@@ -111,7 +117,12 @@ class LocalRunner:
         return self._run_stages(mail)
 
     def end_of_input(self) -> list[Any]:
-        """Every source has ended: event time reaches its maximum."""
+        """Every source has ended: event time reaches its maximum.
+
+        In BATCH mode that belongs to the one batch, and there is nothing left to do.
+        """
+        if self.plan.batch:
+            return []
         return self._control(end=True)
 
     def tick(self) -> list[Any]:

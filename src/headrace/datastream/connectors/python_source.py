@@ -141,6 +141,10 @@ class PythonSource(Source):
         """Whether the source names its own splits."""
         return type(self).splits is not PythonSource.splits
 
+    def may_hold_back(self) -> bool:
+        """Whether a bounded source can be idle before its end."""
+        return type(self).is_exhausted is not PythonSource.is_exhausted
+
     def has_timestamps(self) -> bool:
         """Whether records bring their own event time."""
         return type(self).timestamp is not PythonSource.timestamp

@@ -83,6 +83,8 @@ class OperatorRuntime:
     channel: Channel
     # in front of the first exchange: nothing is remembered from batch to batch
     at_source: bool = False
+    # BATCH mode: the input is whole, event time is at its beginning until a key's records are in
+    bounded: bool = False
     # the step whose records come in, and whether their type is only a guess
     upstream: str = ""
     upstream_where: str = ""
@@ -142,6 +144,13 @@ class Operator:
     def next_processing_timer(self) -> int | None:
         """When this operator wants to be woken by the wall clock."""
         return None
+
+    def held_inputs(self) -> frozenset[int]:
+        """BATCH mode: inputs whose records wait until all are in (runtime/sorted_inputs.py)."""
+        return frozenset()
+
+    def finish_keys(self) -> None:
+        """BATCH mode: the keys since the last call are complete, and none of them comes again."""
 
     def reload(self, watermarks: list[int]) -> None:
         """The store holds more than this process has seen: forget what was read from it."""

@@ -15,6 +15,7 @@ from headrace.runtime.operators.process import (
     ProcessOutput,
     StreamContext,
 )
+from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.pages import PagedTable
 from headrace.runtime.state.recorded import Recorded, StateRecords
 
@@ -122,11 +123,12 @@ class _Broadcasts:
     """The broadcast states of an operator, by descriptor."""
 
     def __init__(self, descriptors: list[Any], runtime: OperatorRuntime) -> None:
+        # in BATCH mode the keyed state is dropped key by key, and this is not
+        store = DictStore() if runtime.bounded else runtime.store
         self.tables = {
-            d.name: PagedTable(runtime.store, f"{runtime.uid}/broadcast/{d.name}")
-            for d in descriptors
+            d.name: PagedTable(store, f"{runtime.uid}/broadcast/{d.name}") for d in descriptors
         }
-        self.records = StateRecords(runtime.store)
+        self.records = StateRecords(store)
         for descriptor in descriptors:
             table = str(self.tables[descriptor.name].name)
             self.records.declare(table, descriptor.name, Recorded.of(descriptor, "broadcast"))
@@ -225,6 +227,9 @@ class BroadcastOperator(FunctionOperator):
             raise self.failed(error, value) from error
         out.flush()
 
+    def held_inputs(self) -> frozenset[int]:
+        return frozenset((0,))
+
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)
         self.broadcasts.forget()
@@ -267,6 +272,10 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
         except Exception as error:
             raise self.failed(error, value) from error
         self.out.flush()
+
+    def drop_keys(self) -> None:
+        self.broadcasts.flush()
+        super().drop_keys()
 
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)

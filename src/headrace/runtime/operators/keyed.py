@@ -10,7 +10,8 @@ from headrace.errors import HeadraceError
 from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
-from headrace.runtime.records import MAX_TIMESTAMP, Records
+from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.timers import TimerQueue
@@ -52,6 +53,21 @@ class KeyedOperator(FunctionOperator):
         except HeadraceError as error:
             raise self.failed(error) from error.__cause__
 
+    def held_inputs(self) -> frozenset[int]:
+        keyings = enumerate(self.runtime.keyings)
+        return frozenset(number for number, keying in keyings if keying is not None)
+
+    def finish_keys(self) -> None:
+        self.drop_keys()
+
+    def drop_keys(self) -> None:
+        """Forget all keyed state: its keys do not come again."""
+        store = self.runtime.store
+        assert isinstance(store, DictStore), store
+        self.scope.clear()
+        store.clear()
+        self.reload([MIN_TIMESTAMP] * self.inputs)
+
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)
         self.states.forget()
@@ -85,6 +101,19 @@ class TimedOperator(KeyedOperator):
         if self.current_watermark != MAX_TIMESTAMP:  # after the end of input none fire (2.13)
             self.processing_timers.fire_until(now, self.fire_processing_timer)
             self.after_timers()
+
+    def finish_keys(self) -> None:
+        """Event time ends for these keys, and then the wall clock: all their timers fire."""
+        self.current_watermark = MAX_TIMESTAMP
+        queues = (self.event_timers, self.processing_timers)
+        for queue in queues:
+            queue.takes_more = False  # a timer that sets itself again would never end
+        self.advance_watermark(MAX_TIMESTAMP)
+        self.processing_timers.fire_until(MAX_TIMESTAMP, self.fire_processing_timer)
+        self.after_timers()
+        for queue in queues:
+            queue.takes_more = True
+        self.drop_keys()
 
     def next_processing_timer(self) -> int | None:
         return self.processing_timers.next_time()
@@ -216,7 +245,7 @@ class KeyedMapOperator(KeyedOperator):
 
 
 class ReduceOperator(KeyedOperator):
-    """A rolling reduce: the new value of the key goes out for every record."""
+    """A rolling reduce: the new value of the key goes out for every record, in BATCH the last."""
 
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)
@@ -240,7 +269,14 @@ class ReduceOperator(KeyedOperator):
                 append(new)
         except Exception as error:
             raise self.failed(error, records.values[len(results)]) from error
-        self.output.emit(records.with_values(results))
+        if not self.runtime.bounded:
+            self.output.emit(records.with_values(results))
+
+    def finish_keys(self) -> None:
+        """One result a key, with the timestamp of the timer by which PyFlink emits it."""
+        results = [value for _, value in self.table.items()]
+        self.output.emit(Records(results, [MAX_TIMESTAMP] * len(results)))
+        super().finish_keys()
 
 
 class RollingOperator(ReduceOperator):

@@ -54,7 +54,7 @@ class TimestampsOperator(Operator):
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         stamped = self.stamp(records)
-        if stamped.timestamps:
+        if stamped.timestamps and not self.runtime.bounded:
             split = self.runtime.channel.name
             highest = self.highest.get(split, MIN_TIMESTAMP)
             self.highest[split] = max(highest, max(stamped.timestamps))
@@ -159,6 +159,9 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         stamped = self.stamp(records)
+        if self.runtime.bounded:  # no event time before the end, so nobody is asked for it
+            self.output.emit(stamped)
+            return
         waiting: list[tuple[Any, int]] = []
         value: Any = None
         try:

@@ -46,6 +46,10 @@ class DictStore:
         """Remove; unknown keys are no error."""
         self.content.pop(key, None)
 
+    def clear(self) -> None:
+        """Remove everything."""
+        self.content.clear()
+
     def snapshot(self) -> dict[bytes, bytes]:
         """A copy of everything stored."""
         return dict(self.content)
