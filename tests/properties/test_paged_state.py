@@ -5,7 +5,6 @@ A batch that fails is the store as it was before it, and a table that forgets.
 
 from __future__ import annotations
 
-import pickle
 from copy import deepcopy
 from typing import Any
 
@@ -20,6 +19,7 @@ from headrace.datastream.state import ListStateDescriptor, MapStateDescriptor
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.cells import Memory
 from headrace.runtime.state.limits import Limits
+from headrace.runtime.state.own_records import load_entries
 from headrace.runtime.state.pages import NO_ENTRY, PagedTable, unpack
 from headrace.runtime.state.provider import StateProvider
 
@@ -35,7 +35,12 @@ _limits = st.builds(
     hot_bytes=st.sampled_from([300, 1 << 20]),
     sparse_share=st.sampled_from([1, 2, 8]),
     sparse_pages=st.sampled_from([1, 3]),
+    own_record_bytes=st.sampled_from([20, 40, 1000]),
 )
+
+
+# with the limits above some of them, or all, have records of their own
+_large = st.integers(5, 60).map(lambda size: ("x" * size, size))
 
 
 class TableAgainstADictionary(RuleBasedStateMachine):
@@ -54,8 +59,8 @@ class TableAgainstADictionary(RuleBasedStateMachine):
     def _new_table(self) -> PagedTable:
         return PagedTable(self.store, "t", limits=self.limits, memory=self.memory)
 
-    @rule(key=_keys, value=st.text("xyz", max_size=12))
-    def put(self, key: Any, value: str) -> None:
+    @rule(key=_keys, value=st.one_of(st.text("xyz", max_size=12), _large))
+    def put(self, key: Any, value: Any) -> None:
         self.table.put(key, value)
         self.model[key] = value
 
@@ -64,6 +69,12 @@ class TableAgainstADictionary(RuleBasedStateMachine):
         for key in range(first, first + step * count, step):
             self.table.put(key, first)
             self.model[key] = first
+
+    @rule(first=st.integers(0, 60), count=st.integers(1, 60), size=st.sampled_from([10, 60]))
+    def put_many_large(self, first: int, count: int, size: int) -> None:
+        for key in range(first, first + count):
+            self.table.put(key, "v" * size)
+            self.model[key] = "v" * size
 
     @rule(key=_keys)
     def remove(self, key: Any) -> None:
@@ -123,10 +134,18 @@ class TableAgainstADictionary(RuleBasedStateMachine):
         self.table.flush()
         self.flushed = dict(self.model)
         self.committed = self.store.snapshot()
+        self._no_record_without_an_entry()
         if self.table.now % 4 != 3:  # every fourth flush tidies the hot region up
             writes = self.store.writes
             self.table.flush()
             assert self.store.writes == writes  # nothing is dirty any more
+
+    def _no_record_without_an_entry(self) -> None:
+        again = PagedTable(DictStore(self.committed), "t", limits=self.limits)
+        cells = [again.cell(key) for key in self.flushed]
+        assert [cell.value for cell in cells] == list(self.flushed.values())
+        records = {b"t\0v" + cell.record.to_bytes(8, "big") for cell in cells if cell.record}
+        assert {name for name in self.committed if name.startswith(b"t\0v")} == records
 
     @rule(flushed=st.booleans())
     def fail(self, flushed: bool) -> None:
@@ -158,7 +177,7 @@ class TableAgainstADictionary(RuleBasedStateMachine):
 
 
 def _entries(bucket: bytes) -> Any:
-    return pickle.loads(bucket) if bucket else {}
+    return load_entries(bucket) if bucket else {}
 
 
 TestTable = TableAgainstADictionary.TestCase
@@ -196,6 +215,7 @@ class ListsAndMapsAgainstPlainOnes(RuleBasedStateMachine):
             chunk_bytes=st.sampled_from([40, 200]),
             hot_entries=st.sampled_from([5, 1000]),
             sparse_pages=st.sampled_from([1, 4]),
+            own_record_bytes=st.sampled_from([20, 4096]),
         ),
         roomy=st.booleans(),
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headrace.runtime.state.pages import PagedTable
 
 NO_ENTRY: Any = object()  # the value of a cell whose key has no entry
+NOT_READ: Any = object()  # the value of a hot cell that sleeps: it is in its record only
 
 # A cell, its key, a tuple of two numbers and the place in the dict: 320 bytes as measured.
 CELL_BYTES = 330
@@ -29,14 +30,17 @@ class Cell:
     Read `value`; to change it, set `value` and then call ``table.touch(cell)`` if it is `clean`.
     """
 
-    __slots__ = ("clean", "home", "key", "seen", "value")
+    __slots__ = ("clean", "home", "key", "record", "seen", "value")
 
-    def __init__(self, key: Any, value: Any, home: Bucket | Segment, seen: int) -> None:
+    def __init__(
+        self, key: Any, value: Any, home: Bucket | Segment, seen: int, record: int = 0
+    ) -> None:
         self.key = key
         self.value = value
         self.home = home  # where the entry is stored: a bucket of a page, or a hot segment
         self.clean = True  # as stored
         self.seen = seen  # the flush after which it was read, or that wrote it last
+        self.record = record  # the number of the value's own record; 0: it is stored at home
 
 
 class Memory:

@@ -2,7 +2,8 @@
 
 Keys that change in every batch lie scattered over all pages; writing each page for a few of them
 would write the whole table.  Such entries go here instead, and lookups find them first, because
-their cells always stay in memory.  An entry here overrules the one in its page, which may be stale.
+their cells always stay in memory (large values need not: their cells may sleep, which is to be
+there without the value).  An entry here overrules the one in its page, which may be stale.
 
 The region is a small log-structured store: a flush writes the changed entries of a *lane* (a share
 of the table's pages) as its newest segment and folds in older segments that are not much larger, so
@@ -15,7 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.pickling import dumps
-from headrace.runtime.state.cells import NO_ENTRY, Cell
+from headrace.runtime.state.cells import NO_ENTRY, NOT_READ, Cell
+from headrace.runtime.state.packed import Bucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +46,18 @@ class Segment:
     def residents(self) -> list[Cell]:
         """The cells whose stored entry is the one here."""
         return [cell for cell in self.cells if cell.home is self]
+
+    def put_to_sleep(self, cell: Cell) -> Cell:
+        """A cell that stands for this one without its value, which its own record has.
+
+        It is another one, because somebody may still hold this one and look at its value.
+        """
+        asleep = Cell(cell.key, NOT_READ, self, cell.seen, cell.record)
+        cell.home = Bucket(None)
+        if len(self.cells) > 2 * self.live:
+            self.cells = self.residents()
+        self.cells.append(asleep)
+        return asleep
 
 
 class Lane:
@@ -155,10 +169,15 @@ class HotRegion:
             lane = self.lane_of(place)
             latest: dict[Any, Cell] = {}
             for number in found:
-                (entries, removed), size = read(number)
+                (entries, removed, *apart), size = read(number)
                 segment = Segment(lane, number, [], size)
                 segment.cells = [Cell(key, value, segment, seen) for key, value in entries.items()]
                 segment.cells += [Cell(key, NO_ENTRY, segment, seen) for key in removed]
+                for records in apart:
+                    segment.cells += [
+                        Cell(key, NOT_READ, segment, seen, record)
+                        for key, record in records.items()
+                    ]
                 segment.live = len(segment.cells)
                 lane.segments.append(segment)
                 for cell in segment.cells:
@@ -205,6 +224,10 @@ def _pieces(cells: list[Cell], limit: int) -> Iterator[tuple[list[Cell], bytes]]
 
 
 def pack(cells: list[Cell]) -> bytes:
-    """The stored form of hot entries: those that are set, and the keys of removed ones."""
-    entries = {cell.key: cell.value for cell in cells if cell.value is not NO_ENTRY}
-    return dumps((entries, [cell.key for cell in cells if cell.value is NO_ENTRY]))
+    """Hot entries as stored: small ones, keys of removed ones, and records of large ones."""
+    apart = {cell.key: cell.record for cell in cells if cell.record}
+    entries = {
+        cell.key: cell.value for cell in cells if cell.value is not NO_ENTRY and not cell.record
+    }
+    removed = [cell.key for cell in cells if cell.value is NO_ENTRY]
+    return dumps((entries, removed, apart) if apart else (entries, removed))

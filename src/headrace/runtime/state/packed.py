@@ -1,8 +1,9 @@
 """Pages in their stored form: buckets of a few pickled entries each, so that one can be read alone.
 
-A page is what travels to the store and back (64 KB: a round trip costs the same whatever its size);
-a bucket is what gets unpickled for one key (16 entries: 3 microseconds) and pickled again when one
-of them changes.  Kept packed, an entry takes a tenth of the memory it takes as a cell.
+A page is what travels to the store and back (16 KB: that takes about two round trips' time); a
+bucket is what gets unpickled for one key (16 entries: 3 microseconds) and pickled again when one of
+them changes.  Kept packed, an entry takes a tenth of the memory it takes as a cell.  Large values
+are `Elsewhere` (own_records.py).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 
 from headrace.errors import KeyTypeError
 from headrace.runtime.key_groups import _mix, _mix_array, stable_hash
-from headrace.runtime.pickling import dumps, loads
+from headrace.runtime.pickling import dumps
 from headrace.runtime.state.cells import NO_ENTRY
+from headrace.runtime.state.own_records import Elsewhere, dump_entries, load_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,7 +77,7 @@ class Bucket:
 
     def entries(self) -> dict[Any, Any]:
         """The entries as they were stored last."""
-        return loads(self.content) if self.content else {}
+        return load_entries(self.content) if self.content else {}
 
     def take_changes(self) -> int:
         """Put the changed cells into the content; by how many entries it grew."""
@@ -87,9 +89,9 @@ class Bucket:
             if value is NO_ENTRY:
                 entries.pop(cell.key, None)
             else:
-                entries[cell.key] = value
+                entries[cell.key] = Elsewhere(cell.record) if cell.record else value
         self.changed = []
-        self.content = dumps(entries) if entries else b""
+        self.content = dump_entries(entries) if entries else b""
         return len(entries) - before
 
 
@@ -127,7 +129,7 @@ class Page:
         # taken now: the page may leave memory while somebody looks at its entries
         for content in [bucket.content for bucket in self.buckets]:
             if content:
-                yield from loads(content).items()
+                yield from load_entries(content).items()
 
     def take_dirty(self) -> list[Bucket]:
         """The buckets with changes; they are the caller's now."""
@@ -146,4 +148,4 @@ def pack(hashed: Iterable[tuple[int, Any, Any]], count: int, per_bucket: int) ->
     found: list[dict[Any, Any]] = [{} for _ in range(1 << bits)]
     for number, key, value in hashed:
         found[number >> shift][key] = value
-    return [dumps(entries) if entries else b"" for entries in found]
+    return [dump_entries(entries) if entries else b"" for entries in found]

@@ -1,15 +1,16 @@
 """A table of keyed entries that is stored in pages: many keys to a page, only changed ones written.
 
-A round trip to Spark's state store costs about 0.1 ms whatever its size, so keys share pages; a
-page is written whole, so pages stay small.
+A round trip to Spark's state store costs about 0.1 ms, so keys share pages; a page is read and
+written whole, so pages stay small.
 
     key ─▶ cells ─────────────────────────────▶ value     in memory: hot_region's, and recently used
             └─ none ─▶ directory ─▶ page ─▶ bucket ─▶ cell      packed: pages read or written lately
                                      └─ not in memory ─▶ store
 
 A flush writes pages many of whose entries changed; single changed entries of many pages go to the
-hot region instead.  Next: directory.py (which page), packed.py (what a page holds), hot.py,
-cells.py (how much stays in memory), large.py (lists and maps too large for one entry)
+hot region instead, and large values to records of their own.  Next: directory.py (which page),
+packed.py (what a page holds), hot.py, own_records.py, cells.py (how much stays in memory), large.py
+(lists and maps too large for one entry)
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StateError
 from headrace.runtime.pickling import dumps, loads
-from headrace.runtime.state.cells import CELL_BYTES, NO_ENTRY, PROCESS_MEMORY, UNPACKED, Cell
+from headrace.runtime.state.cells import (
+    CELL_BYTES,
+    NO_ENTRY,
+    NOT_READ,
+    PROCESS_MEMORY,
+    UNPACKED,
+    Cell,
+)
 from headrace.runtime.state.directory import Directory
 from headrace.runtime.state.hot import HotRegion
 from headrace.runtime.state.limits import LIMITS
+from headrace.runtime.state.own_records import Elsewhere, OwnRecords, dump_entries
 from headrace.runtime.state.packed import (
     Page,
     any_hash,
@@ -45,8 +54,13 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_ENTRY", "Cell", "PagedTable"]
 
-FORMAT = b"\x02"  # first byte of everything stored: the layout's version
+# First byte of everything stored: the layout's version. Version 2 had no values elsewhere; it is
+# read, and what is written over it is version 3.
+FORMAT = b"\x03"
+_READABLE = (b"\x02", FORMAT)
+_LENGTH_2 = 4  # of a directory in version 2
 _SAMPLE = 256
+_SWEPT_RECORDS = 256
 _NEVER = -1  # `seen` of cells that have not been stored yet
 
 
@@ -94,10 +108,13 @@ class PagedTable:
         self.hot = HotRegion(
             self._put_segment, self._delete_segment, self.directory.new_number, self.limits
         )
-        self._stored_segments = self.hot.stored_form()
+        self.own = OwnRecords(self._store, self.prefix, FORMAT, self.limits.own_record_bytes)
+        self._stored_segments: Any = self.hot.stored_form()
+        self._stored_bound = 0
         # rebuilt: pages read or written lately, and what happened since the last flush
         self._pages: dict[int, Page] = {}
         self._packed_bytes = 0
+        self._asleep: dict[Any, Cell] = {}  # hot cells of large values that are not in memory
         self._changed: list[Cell] = []
         self._absent: list[Cell] = []
         self._misses = 0
@@ -139,31 +156,47 @@ class PagedTable:
             if key in cells:
                 return cells[key]
         self._missed()
+        if key in self._asleep:
+            return self._wake(key)
         bucket = self._bucket(key)
-        value = NO_ENTRY
+        value, record = NO_ENTRY, 0
         if not bucket.unpacked:
             entries = bucket.entries()
             value = entries.get(key, NO_ENTRY)
             if self.memory.roomy:
                 self._unpack(bucket, entries)
-                if value is not NO_ENTRY:
+                if key in cells:
                     return cells[key]
-        cell = cells[key] = Cell(key, value, bucket, self.now)
+            if type(value) is Elsewhere:
+                record = int(value)
+                value = self.own.read(record)
+        cell = cells[key] = Cell(key, value, bucket, self.now, record)
         if value is NO_ENTRY:
             cell.seen = _NEVER
             self._absent.append(cell)
         return cell
 
+    def _wake(self, key: Any) -> Cell:
+        """Read the large value of a hot cell."""
+        cell = self.cells[key] = self._asleep.pop(key)
+        cell.value = self.own.read(cell.record)
+        cell.seen = self.now
+        return cell
+
     def _unpack(self, bucket: Bucket, entries: dict[Any, Any]) -> None:
-        """Make cells of all entries of a bucket; hot ones have a newer cell already."""
+        """Make cells of the entries of a bucket that are in it; hot ones have a newer cell."""
         cells, now = self.cells, self.now
+        unpacked = True
         for key, value in entries.items():
             cell = cells.get(key)
-            if cell is None:
+            if cell is not None:
+                if not cell.home.hot:
+                    cell.home = bucket  # its page had left memory and is back
+            elif type(value) is Elsewhere or key in self._asleep:
+                unpacked = False
+            else:
                 cells[key] = Cell(key, value, bucket, now)
-            elif not cell.home.hot:
-                cell.home = bucket  # its page had left memory and is back
-        bucket.unpacked = True
+        bucket.unpacked = unpacked
 
     def touch(self, cell: Cell) -> None:
         """A clean cell got another value."""
@@ -198,18 +231,25 @@ class PagedTable:
         """
         if not self.opened:
             self._open()
-        shown = set(self.cells)
-        for cell in list(self.cells.values()):
-            if cell.value is not NO_ENTRY:
-                yield cell.key, cell.value
+        shown = {*self.cells, *self._asleep}
+        for key in [*self.cells, *self._asleep]:
+            value = self._entry(key, NO_ENTRY)
+            if value is not NO_ENTRY:
+                yield key, value
         for number in list(self.directory.depths):
             for key, stored in self._page(number).items():
                 if key in shown:
                     continue
-                found = self.cells.get(key)
-                value = stored if found is None else found.value
+                value = self._entry(key, stored)
                 if value is not NO_ENTRY:
                     yield key, value
+
+    def _entry(self, key: Any, stored: Any) -> Any:
+        """The entry of a key of which its page says `stored`; brings nothing into memory."""
+        cell = self.cells.get(key) or self._asleep.get(key)
+        if cell is not None:
+            return self.own.read(cell.record) if cell.value is NOT_READ else cell.value
+        return self.own.read(stored) if type(stored) is Elsewhere else stored
 
     def size(self) -> tuple[int, int] | None:
         """(entries, stored bytes) of a table that was flushed, if it is no more than one page."""
@@ -218,6 +258,8 @@ class PagedTable:
         if len(self.directory.depths) > 1 or self.hot.lanes:
             return None
         page = self._page(*self.directory.depths)
+        if self.own.used and page.count:
+            return None  # what its large values take is not known
         return page.count, page.size
 
     def is_empty(self) -> bool:
@@ -234,10 +276,10 @@ class PagedTable:
             self._open()
         places: list[int | Lane] = [*sorted(self.directory.depths), *self.hot.lanes]
         for _ in range(min(pages, len(places))):
-            self._swept = (self._swept + 1) % len(places)
-            for key, stored in self._entries_at(places[self._swept]):
-                cell = self.cells.get(key)
-                entry = stored if cell is None else cell.value
+            self._swept += 1
+            rounds, place = divmod(self._swept, len(places))
+            for key, stored in self._some_of(self._entries_at(places[place]), rounds):
+                entry = self._entry(key, stored)
                 if entry is NO_ENTRY:
                     continue
                 left = purge(key, entry)
@@ -250,6 +292,16 @@ class PagedTable:
         if isinstance(place, int):
             return self._page(place).items()
         return [(cell.key, cell.value) for cell in place.residents()]
+
+    def _some_of(
+        self, entries: Iterable[tuple[Any, Any]], rounds: int
+    ) -> Iterable[tuple[Any, Any]]:
+        """All of them, but of large values, each of which is a read, others in every round."""
+        if not self.own.used:
+            return entries
+        found = list(entries)
+        first = rounds * _SWEPT_RECORDS % max(1, len(found))
+        return (found[first:] + found[:first])[:_SWEPT_RECORDS]
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -264,15 +316,18 @@ class PagedTable:
         self._let_go(self._absent)
         self._absent = []
         segments = self.hot.stored_form()
-        if self.directory.dirty or segments != self._stored_segments:
-            stored = (*self.directory.stored_form(), segments)
+        bound = self.own.bound
+        if self.directory.dirty or segments != self._stored_segments or bound != self._stored_bound:
+            stored = (*self.directory.stored_form(), segments, bound)
             self._store.put(self.prefix + b"d", FORMAT + dumps(stored))
             self.directory.dirty = False
-            self._stored_segments = segments
+            self._stored_segments, self._stored_bound = segments, bound
         self._report()
 
     def _write_changes(self) -> None:
         changed, self._changed = self._changed, []
+        if self.own.used or self.own.any_large([cell.value for cell in changed]):
+            changed = self._write_large(changed)
         hot: list[Cell] = []
         cold: list[Cell] = []
         removed: list[Cell] = []
@@ -296,6 +351,36 @@ class PagedTable:
             self._write_to_pages(self.hot.leave_full_lane(now))
         self._write_to_pages(self.hot.leave_idle(now))
         self._let_go(removed)
+
+    def _write_large(self, changed: list[Cell]) -> list[Cell]:
+        """Write large values into their records; the cells whose pages have to be written."""
+        left: list[Cell] = []
+        for cell in changed:
+            before = cell.record
+            if cell.value is not NO_ENTRY:
+                cell.record = self.own.keep(before, cell.value)
+            elif before:
+                self.own.delete(before)
+                cell.record = 0
+            if before and cell.record:  # the page has that number already
+                cell.clean, cell.seen = True, self.now
+            else:
+                left.append(cell)
+        return left
+
+    def _lighten(self, bucket: Bucket) -> None:
+        """Give large values of a bucket that has grown heavy records of their own."""
+        entries = bucket.entries()
+        for key, value in entries.items():
+            cell = self.cells.get(key) or self._asleep.get(key)
+            # what is hot overrules this entry, and nobody would delete its record
+            if type(value) is not Elsewhere and (cell is None or not cell.home.hot):
+                record = self.own.keep(0, value)
+                if record:
+                    entries[key] = Elsewhere(record)
+                    if cell is not None:
+                        cell.record = record
+        bucket.content = dump_entries(entries)
 
     def _by_page(self, cells: list[Cell]) -> list[Page]:
         """The pages of changed cells, with the cells in their buckets."""
@@ -335,14 +420,18 @@ class PagedTable:
         """Put cells that left the hot region into their pages."""
         for cell in cells:
             cell.home = self._bucket(cell.key)
+            self._asleep.pop(cell.key, None)
         self._write_pages(self._by_page(cells))
         self._let_go(cells)
 
     def _write_pages(self, pages: list[Page]) -> None:
+        heavy = 2 * self.limits.bucket_entries * self.limits.own_record_bytes
         for page in pages:
             before = page.count
             for bucket in page.take_dirty():
                 page.count += bucket.take_changes()
+                if len(bucket.content) > heavy:
+                    self._lighten(bucket)
             self._write_page(page)
             if page.count < before:
                 self._join_if_small(page)
@@ -430,12 +519,22 @@ class PagedTable:
         """Remove the whole table from the store."""
         if not self.opened:
             self._open()
+        if self.own.used:
+            self._drop_records()
         for number in self.directory.depths:
             self._store.delete(self._page_key(number))
         for segment in self.hot.segments():
             self._delete_segment(segment.number)
         self._store.delete(self.prefix + b"d")
         self.forget()
+
+    def _drop_records(self) -> None:
+        """Delete all large values; pages may also name records that are gone already."""
+        records = {cell.record for cells in (self.cells, self._asleep) for cell in cells.values()}
+        for number in list(self.directory.depths):
+            records |= {int(v) for _, v in self._page(number).items() if type(v) is Elsewhere}
+        for record in records - {0}:
+            self.own.delete(record)
 
     def forget(self) -> None:
         """Drop everything read from the store; the next touch reads again."""
@@ -471,11 +570,18 @@ class PagedTable:
         With `size`, only so many bytes of them. Cells are found again in their pages.
         """
         cells = self.cells
-        old = (c for c in cells.values() if _NEVER < c.seen <= last and c.clean and not c.home.hot)
+        old = (
+            c
+            for c in cells.values()
+            if _NEVER < c.seen <= last and c.clean and (c.record or not c.home.hot)
+        )
         victims = list(old if size is None else islice(old, size // self.entry_bytes))
         for cell in victims:
             del cells[cell.key]
-            cell.home.unpacked = False  # type: ignore[union-attr]
+            if cell.home.hot:
+                self._asleep[cell.key] = cell.home.put_to_sleep(cell)  # type: ignore[union-attr]
+            else:
+                cell.home.unpacked = False  # type: ignore[union-attr]
         return len(victims) * self.entry_bytes
 
     def evict_page(self, page: Page) -> None:
@@ -490,11 +596,12 @@ class PagedTable:
         stored = self._read(self.prefix + b"d")
         if stored is None:
             return  # one page holds all until it splits; it may be stored without a directory
-        *places, segments = stored[0]
+        *places, segments, bound = stored[0] if len(stored[0]) > _LENGTH_2 else (*stored[0], 0)
         self.directory.restore(places)
-        self._stored_segments = segments
+        self.own.restore(bound)
+        self._stored_segments, self._stored_bound = segments, bound
         for cell in self.hot.restore(segments, self._read_segment, self.now):
-            self.cells[cell.key] = cell
+            (self._asleep if cell.record else self.cells)[cell.key] = cell
 
     def start_empty(self) -> None:
         """Begin a table of which the store has nothing, without asking it."""
@@ -519,7 +626,7 @@ class PagedTable:
         page.size = size
         page.seen = self.now
         if page.count:
-            found = CELL_BYTES + UNPACKED * size // page.count
+            found = CELL_BYTES + UNPACKED * (size // page.count + self.own.typical_bytes)
             self.entry_bytes += (found - self.entry_bytes) // 4
 
     def _read(self, name: bytes) -> tuple[Any, int] | None:
@@ -550,7 +657,7 @@ class PagedTable:
 
 def unpack(content: bytes) -> Any:
     """What a stored record holds."""
-    if content[:1] != FORMAT:
+    if content[:1] not in _READABLE:
         raise StateError(
             f"stored state has format {content[0]}, which this version cannot read",
             fix="restore with the version of headrace that wrote it, or from a savepoint",
