@@ -25,7 +25,7 @@ BASELINE = {
     "scale": "headrace_10k",
     "floor": "pyspark_floor",
     "checkpoint": "headrace_memory",
-    "recovery": "headrace_recovery",
+    "large-values": "headrace_large_values",
     "savepoint": "headrace_savepoint",
 }
 # Python is compared to Python.
@@ -43,7 +43,7 @@ TITLES = {
     "scale": "the job `state` with a large state, against a small one",
     "floor": "batches of 100 events through one Python stage with state",
     "checkpoint": "the job `state` with its checkpoint on disk, against one in memory",
-    "recovery": "a killed driver is started again, with 1,000 bytes of state a key",
+    "large-values": "1,000 bytes of state a key: new keys, changed ones, and a killed driver",
     "savepoint": "stop with a savepoint and restore it, with 1,000 bytes of state a key",
 }
 
@@ -69,7 +69,7 @@ LABELS = {
     "headrace_floor": "headrace (discarding sink in the worker)",
     "headrace_memory": "headrace (checkpoint in /dev/shm)",
     "headrace_disk": "headrace (checkpoint on disk)",
-    "headrace_recovery": "headrace (from the start of the driver to the first batch)",
+    "headrace_large_values": "headrace (new keys a second)",
     "headrace_savepoint": "headrace (keys a second into the savepoint)",
 }
 
@@ -226,7 +226,7 @@ NOTES = """\
   with its results handed to Spark and dropped there, as by hand, and with a sink that drops them
   inside the Python worker. Windows in Python are compared with windows in Python
   (transformWithState), sliding windows with tumbling ones on headrace.
-- Jobs that take minutes and compare nothing (recovery, savepoint) run once.
+- Jobs that take minutes and compare nothing (large-values, savepoint) run once.
 - *worker MB by quarter* is the resident set of the largest Python worker at a quarter, half, three
   quarters and the end of a run: a flat row means that memory does not grow with events.
 - PyFlink reads the rows from CSV with Flink's Java source, since its Parquet format needs jars

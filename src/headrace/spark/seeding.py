@@ -24,7 +24,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from headrace.runtime.pickling import UserCode
 from headrace.runtime.task import VERSION_KEY
 from headrace.spark.slots import slot_ids
-from headrace.spark.worker import ENVELOPE, MapStateStore, envelope_rows
+from headrace.spark.state_store import MapStateStore
+from headrace.spark.worker import ENVELOPE, envelope_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,10 +95,11 @@ class _Loader(StatefulProcessor):
         self._user_code.adopt()
         load, stage, ids = cloudpickle.loads(self._code)
         store = MapStateStore()
-        store.state = self._pages
+        store.use(self._pages)
         load(stage, ids.index(key[0]), store)
         # without a version a task would believe that there is nothing to read
         store.put(VERSION_KEY, uuid.uuid4().bytes)
+        store.settle()
         yield from rows
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.task import StopTask, Task, pickle_error
 from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
+from headrace.spark.state_store import MapStateStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -265,26 +266,6 @@ def envelope_rows(rows: list[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=_ENVELOPE_ARROW)
 
 
-class MapStateStore:
-    """A PageStore on Spark's map state; the handle is a new one in every batch."""
-
-    def __init__(self) -> None:
-        self.state: Any = None
-
-    def get(self, key: bytes) -> bytes | None:
-        """The stored content, or None."""
-        found = self.state.getValue((key,))
-        return None if found is None else bytes(found[0])
-
-    def put(self, key: bytes, content: bytes) -> None:
-        """Store or replace."""
-        self.state.updateValue((key,), (content,))
-
-    def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are no error."""
-        self.state.removeKey((key,))
-
-
 class StageProcessor(StatefulProcessor):
     """A stage behind an exchange: Spark calls it once per subtask and batch."""
 
@@ -300,17 +281,19 @@ class StageProcessor(StatefulProcessor):
         code = self._code
         subtask = code.slot_ids.index(key[0])
         task = _tasks.get((code.key, subtask))
-        store = MapStateStore() if task is None else task.store
-        store.state = self._pages  # type: ignore[attr-defined]
+        store: Any = MapStateStore() if task is None else task.store
+        store.use(self._pages)
         try:
             task = task or _task(code, subtask, store)
         except Exception as error:
+            store.settle()
             yield from (self._row(packet, subtask) for packet in _failure(code, error))
             return
         packets = ((row["channel"], row["seq"], bytes(row["packet"])) for row in rows)
         results = task.run_packets(packets, _batch_id(), _attempt())
         for packet in _until_stopped(code, subtask, results):
             yield self._row(packet, subtask)
+        store.settle()
 
     def _row(self, packet: Packet, subtask: int) -> Row:
         slot = self._code.slot_ids[packet.slot]
