@@ -103,6 +103,11 @@ class TableAgainstADictionary(RuleBasedStateMachine):
         assert self.table.get(key, "none") == self.model.get(key, "none")
         assert (key in self.table) == (key in self.model)
 
+    @rule(keys=st.lists(_keys, max_size=40))
+    def read_ahead(self, keys: list[Any]) -> None:
+        self.table._reads_ahead = True
+        self.table.read_ahead(keys)
+
     @rule()
     def list_all(self) -> None:
         items = self.table.items()

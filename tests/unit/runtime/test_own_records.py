@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,9 @@ from headrace.runtime.state.cells import Memory
 from headrace.runtime.state.large import LargeTable
 from headrace.runtime.state.limits import Limits
 from headrace.runtime.state.pages import NO_ENTRY, PagedTable, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NEVER = 1 << 40
 
@@ -168,6 +171,63 @@ def test_a_map_in_parts_with_large_values_stays_in_parts() -> None:
         table.parts(table.cell("key")).entries.put(batch, b"y" * 1000)
         table.flush()
         assert store.written_bytes < 1_100
+
+
+# --- reading ahead -------------------------------------------------------------------------------
+
+
+class RoundTrips(DictStore):
+    """Counts how often somebody waits for the store."""
+
+    trips = 0
+
+    def get(self, key: bytes) -> bytes | None:
+        self.trips += 1
+        return super().get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        before = self.trips
+        found = super().get_many(keys)
+        self.trips = before + 1
+        return found
+
+
+@pytest.mark.parametrize("size", [100, 1_000])
+def test_cold_entries_are_read_many_at_a_time(size: int) -> None:
+    store, chance = RoundTrips(), random.Random(size)
+    memory = Memory(cell_bytes=2_000 * (size * 4 + 400), page_bytes=100_000)
+    table = PagedTable(store, "t", memory=memory)
+    values = {key: chance.randbytes(size) for key in range(20_000)}
+    for key, value in values.items():
+        table.put(key, value)
+    table.flush()
+    trips = []
+    for _ in range(3):
+        store.trips = 0
+        keys = chance.sample(range(20_000), 1_000)
+        table.read_ahead(keys)
+        for key in keys:
+            assert table.get(key) == values[key]
+        table.flush()
+        trips.append(store.trips)
+    # in the first batch nobody knew
+    assert trips[0] > 500
+    assert max(trips[1:]) < 80
+
+
+def test_nothing_is_read_ahead_where_entries_are_in_memory() -> None:
+    store = RoundTrips()
+    table = PagedTable(store, "t")
+    for key in range(2_000):
+        table.put(key, b"x" * 1_000)
+    table.flush()
+    for _ in range(3):
+        store.trips = 0
+        table.read_ahead(range(4_000))
+        for key in range(2_000):
+            table.get(key)
+        table.flush()
+        assert store.trips == 0
 
 
 # --- what older versions wrote -------------------------------------------------------------------

@@ -68,6 +68,12 @@ class KeyedOperator(FunctionOperator):
         store.clear()
         self.reload([MIN_TIMESTAMP] * self.inputs)
 
+    def keys_to_visit(self, records: Records, input: int = 0) -> list[Any]:  # noqa: A002
+        """The keys of records whose state, by key alone, will be looked at."""
+        keys = self.keys(records, input)
+        self.states.read_ahead(keys)
+        return keys
+
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)
         self.states.forget()
@@ -151,7 +157,7 @@ class KeyedProcessOperator(TimedOperator):
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         call, context, scope, out = self.calls[input], self.context, self.scope, self.out
         context.domain = None
-        keys, values, times = self.keys(records, input), records.values, records.timestamps
+        keys, values, times = self.keys_to_visit(records, input), records.values, records.timestamps
         value: Any = None
         results: Any = ()
         try:
@@ -220,7 +226,7 @@ class KeyedMapOperator(KeyedOperator):
         value: Any = None
         result: Any = ()
         try:
-            for key, value in zip(self.keys(records), records.values, strict=True):
+            for key, value in zip(self.keys_to_visit(records), records.values, strict=True):
                 scope.key = scope.entry = key
                 result = call(value)
                 # a flat_map's generator must run while its key is set
@@ -257,7 +263,7 @@ class ReduceOperator(KeyedOperator):
         call, table, scope = self.call, self.table, self.scope
         results: list[Any] = []
         cell_of, append = table.cells.get, results.append
-        keys = self.keys(records)
+        keys = self.keys_to_visit(records)
         try:
             for key, value in zip(keys, records.values, strict=True):
                 cell = cell_of(key) or table.find(key)

@@ -5,7 +5,10 @@ Implementations: DictStore here (tests, local runner), spark/state_store.py (Spa
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class PageStore(Protocol):
@@ -13,6 +16,10 @@ class PageStore(Protocol):
 
     def get(self, key: bytes) -> bytes | None:
         """The stored content, or None."""
+        ...
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The stored contents of several keys, sooner than one after the other."""
         ...
 
     def put(self, key: bytes, content: bytes) -> None:
@@ -36,6 +43,10 @@ class DictStore:
         """The stored content, or None."""
         self.reads += 1
         return self.content.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The stored contents of several keys."""
+        return list(map(self.get, keys))
 
     def put(self, key: bytes, content: bytes) -> None:
         """Store or replace."""

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _NUMBERS_AT_ONCE = 1 << 16
 # of so many changed values some tell whether there are large ones
 _SAMPLE = 32
+# so many records or pages are read at a time, and so many bytes before somebody asks for them
+AT_ONCE = 64
+_AHEAD_BYTES = 64 << 20
 _ALWAYS_SMALL = frozenset((int, float, bool, type(None), type(NO_ENTRY)))
 
 
@@ -60,6 +63,8 @@ class OwnRecords:
         self.bound = 0
         self._next = 1
         self.typical_bytes = 0  # of the values read and written lately
+        self.reads = 0
+        self._ahead: dict[int, bytes] = {}  # read, but nobody has asked for them yet
 
     def restore(self, bound: int) -> None:
         """Go on behind all numbers that may have been given away."""
@@ -101,7 +106,10 @@ class OwnRecords:
 
     def read(self, number: int) -> Any:
         """The value in a record."""
-        content = self._store.get(self._key(number))
+        content = self._ahead.pop(number, None)
+        if content is None:
+            self.reads += 1
+            content = self._store.get(self._key(number))
         if content is None:
             raise StateError(
                 f"a part of the stored state is missing: value {number} of {self._prefix!r}",
@@ -109,6 +117,25 @@ class OwnRecords:
             )
         self._note(len(content))
         return loads(memoryview(content)[len(self._header) :])
+
+    def read_ahead(self, numbers: list[int]) -> None:
+        """Read records that will be asked for in this batch, many at a time."""
+        size = sum(map(len, self._ahead.values()))
+        for start in range(0, len(numbers), AT_ONCE):
+            if size > _AHEAD_BYTES:
+                return
+            some = numbers[start : start + AT_ONCE]
+            self.reads += len(some)
+            for number, content in zip(
+                some, self._store.get_many(list(map(self._key, some))), strict=True
+            ):
+                if content is not None:
+                    self._ahead[number] = content
+                    size += len(content)
+
+    def end_batch(self) -> None:
+        """What was read ahead may be changed by another process from now on."""
+        self._ahead.clear()
 
     def delete(self, number: int) -> None:
         """Remove a record."""

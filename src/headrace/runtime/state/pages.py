@@ -31,7 +31,7 @@ from headrace.runtime.state.cells import (
 from headrace.runtime.state.directory import Directory
 from headrace.runtime.state.hot import HotRegion
 from headrace.runtime.state.limits import LIMITS
-from headrace.runtime.state.own_records import Elsewhere, OwnRecords, dump_entries
+from headrace.runtime.state.own_records import AT_ONCE, Elsewhere, OwnRecords, dump_entries
 from headrace.runtime.state.packed import (
     Page,
     any_hash,
@@ -61,6 +61,7 @@ _READABLE = (b"\x02", FORMAT)
 _LENGTH_2 = 4  # of a directory in version 2
 _SAMPLE = 256
 _SWEPT_RECORDS = 256
+_MANY_READS = 256
 _NEVER = -1  # `seen` of cells that have not been stored yet
 
 
@@ -98,7 +99,7 @@ class PagedTable:
         self.cells: dict[Any, Cell] = {}
         self.now = 0  # how often this table was flushed
         self.entry_bytes = CELL_BYTES  # what an entry takes in memory, about
-        self._swept = -1
+        self._swept, self._rounds = -1, 0
         self._reset()
 
     def _reset(self) -> None:
@@ -118,6 +119,9 @@ class PagedTable:
         self._changed: list[Cell] = []
         self._absent: list[Cell] = []
         self._misses = 0
+        self._reads = 0
+        self._cold = 0  # entries that the store was read for
+        self._reads_ahead = False  # there were many of them in the batch before
 
     # --- one entry ---------------------------------------------------------------------------
 
@@ -156,6 +160,13 @@ class PagedTable:
             if key in cells:
                 return cells[key]
         self._missed()
+        before = self.reads
+        cell = self._found(key)
+        self._cold += self.reads - before
+        return cell
+
+    def _found(self, key: Any) -> Cell:
+        cells = self.cells
         if key in self._asleep:
             return self._wake(key)
         bucket = self._bucket(key)
@@ -218,6 +229,49 @@ class PagedTable:
         if self._misses % self.memory.misses == 0:
             self._report()
 
+    @property
+    def reads(self) -> int:
+        """How often something was read from the store."""
+        return self._reads + self.own.reads
+
+    def read_ahead(self, keys: Iterable[Any]) -> None:
+        """Read the entries of keys that will be asked for, many at a time.
+
+        A read of its own for each takes four times as long. Nothing happens unless there were many
+        such reads in the batch before: most tables have what they need in memory.
+        """
+        if not self._reads_ahead:
+            return
+        if not self.opened:
+            self._open()
+        missing = [key for key in dict.fromkeys(keys) if key not in self.cells]
+        records = [self._asleep[key].record for key in missing if key in self._asleep]
+        by_page: dict[int, list[tuple[int, Any]]] = {}
+        for hashed, key in zip(self._hashes_of(missing), missing, strict=True):
+            if key not in self._asleep:
+                by_page.setdefault(self.directory.page_of(hashed), []).append((hashed, key))
+        numbers = list(by_page)
+        for start in range(0, len(numbers), AT_ONCE):
+            some = numbers[start : start + AT_ONCE]
+            absent = [number for number in some if number not in self._pages]
+            self._read_pages(absent)
+            self._cold += sum(len(by_page[number]) for number in absent)
+            for number in some:
+                records += self._records_of(self._page(number), by_page[number])
+        self.own.read_ahead(records)
+        self._cold += len(records)
+
+    def _records_of(self, page: Page, keys: list[tuple[int, Any]]) -> list[int]:
+        """The records of large values of a page; other entries become cells."""
+        records: list[int] = []
+        for hashed, key in keys:
+            value = page.bucket(hashed).entries().get(key) if self.own.used else None
+            if type(value) is Elsewhere:
+                records.append(int(value))
+            else:
+                self._found(key)
+        return records
+
     # --- all entries -------------------------------------------------------------------------
 
     def items(self) -> list[tuple[Any, Any]]:
@@ -277,8 +331,9 @@ class PagedTable:
         places: list[int | Lane] = [*sorted(self.directory.depths), *self.hot.lanes]
         for _ in range(min(pages, len(places))):
             self._swept += 1
-            rounds, place = divmod(self._swept, len(places))
-            for key, stored in self._some_of(self._entries_at(places[place]), rounds):
+            if self._swept >= len(places):
+                self._swept, self._rounds = 0, self._rounds + 1
+            for key, stored in self._some_of(self._entries_at(places[self._swept])):
                 entry = self._entry(key, stored)
                 if entry is NO_ENTRY:
                     continue
@@ -293,15 +348,16 @@ class PagedTable:
             return self._page(place).items()
         return [(cell.key, cell.value) for cell in place.residents()]
 
-    def _some_of(
-        self, entries: Iterable[tuple[Any, Any]], rounds: int
-    ) -> Iterable[tuple[Any, Any]]:
+    def _some_of(self, entries: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
         """All of them, but of large values, each of which is a read, others in every round."""
         if not self.own.used:
             return entries
         found = list(entries)
-        first = rounds * _SWEPT_RECORDS % max(1, len(found))
-        return (found[first:] + found[:first])[:_SWEPT_RECORDS]
+        first = self._rounds * _SWEPT_RECORDS % max(1, len(found))
+        some = (found[first:] + found[:first])[:_SWEPT_RECORDS]
+        cold = [int(v) for key, v in some if type(v) is Elsewhere and key not in self.cells]
+        self.own.read_ahead(cold)
+        return some
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -310,6 +366,8 @@ class PagedTable:
         if not self.opened:
             return
         self.now += 1
+        self._reads_ahead = self._cold >= _MANY_READS
+        self._cold = 0
         if self._changed:
             self._write_changes()
             self.memory.settle()
@@ -322,6 +380,7 @@ class PagedTable:
             self._store.put(self.prefix + b"d", FORMAT + dumps(stored))
             self.directory.dirty = False
             self._stored_segments, self._stored_bound = segments, bound
+        self.own.end_batch()
         self._report()
 
     def _write_changes(self) -> None:
@@ -613,13 +672,17 @@ class PagedTable:
         return self._page(self.directory.page_of(hashed)).bucket(hashed)
 
     def _page(self, number: int) -> Page:
-        page = self._pages.get(number)
-        if page is None:
-            found = self._read(self._page_key(number))
-            (count, contents), size = ((0, [b""]), 0) if found is None else found
+        if number not in self._pages:
+            self._read_pages([number])
+        return self._pages[number]
+
+    def _read_pages(self, numbers: list[int]) -> None:
+        self._reads += len(numbers)
+        stored = self._store.get_many([self._page_key(number) for number in numbers])
+        for number, content in zip(numbers, stored, strict=True):
+            count, contents = (0, [b""]) if content is None else unpack(content)
             page = self._pages[number] = Page(number, count, contents, self.now)
-            self._resize(page, size)
-        return page
+            self._resize(page, len(content or b""))
 
     def _resize(self, page: Page, size: int) -> None:
         self._packed_bytes += size - page.size

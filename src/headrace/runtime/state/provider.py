@@ -28,7 +28,7 @@ from headrace.runtime.state.ttl import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.state.backend import PageStore
@@ -142,6 +142,11 @@ class StateProvider:
         for table in self._tables.values():
             table.forget()
         self._records.forget()
+
+    def read_ahead(self, keys: Sequence[Any]) -> None:
+        """These keys come next: read entries that are not in memory, many at a time."""
+        for table in self._tables.values():
+            table.read_ahead(keys)
 
     def flush(self) -> None:
         """Write all that changed."""

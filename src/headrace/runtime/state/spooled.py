@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from headrace.errors import InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Up to here contents stay in memory.
 _IN_MEMORY_BYTES = 64 * 1024 * 1024
@@ -47,6 +47,10 @@ class SpooledStore:
             return None
         self._file.seek(place[0])
         return self._file.read(place[1])
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The stored contents of several keys."""
+        return list(map(self.get, keys))
 
     def put(self, key: bytes, content: bytes) -> None:
         """Not here."""
