@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.type_json import from_json, to_json
@@ -24,8 +25,8 @@ from headrace.runtime.sinks.storage import Storage, absolute_target
 from headrace.runtime.state.entries import check_state_name
 from headrace.runtime.state.new_entries import NewState
 from headrace.runtime.state.recorded import Recorded
-from headrace.runtime.state.savepoint_files import copy_rows, write_rows
-from headrace.runtime.state.table_rows import StateTable
+from headrace.runtime.state.savepoint_files import copy_rows, entries_of, write_rows
+from headrace.runtime.state.table_rows import StateTable, TableColumns
 from headrace.runtime.state.value_types import settled, type_of_all
 
 if TYPE_CHECKING:
@@ -92,12 +93,43 @@ def read(
     return state_frame(entries, table, _column_types(table, recorded))
 
 
-def check_readable(location: str, operator_uid: str, state_name: str) -> None:
-    """As much of what `read` checks as can be known without Spark."""
+@dataclass(frozen=True, slots=True)
+class FirstRows:
+    """The first rows of a state, and whether there are more."""
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    more: bool
+
+
+def first_rows(location: str, operator_uid: str, state_name: str, limit: int) -> FirstRows | None:
+    """The first rows of what `read` gives, without Spark: for a look.
+
+    Returns:
+        The rows; None for a checkpoint, which only Spark can read.
+
+    Raises:
+        SavepointError: there is neither a checkpoint nor a savepoint.
+        StateError: there is no such operator; in a savepoint, no such state.
+    """
     place = _open(location)
     operator = place.operator(operator_uid)
-    if isinstance(place, _SavedPlace):
-        check_state_name(operator_uid, [s.name for s in operator.states], state_name)
+    if isinstance(place, _CheckpointPlace):
+        return None
+    path = check_state_name(operator_uid, [s.name for s in operator.states], state_name)
+    recorded = next(state.type for state in operator.states if state.name == path)
+    table = StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")))
+    saved = place.savepoint
+    entries = entries_of(saved.location, saved.state_files(), operator.uid, path)
+    rows = list(islice((row for entry in entries for row in table.rows(entry)), limit + 1))
+    types = [
+        type_of_all(cells) if declared is None else declared
+        for declared, cells in zip(
+            _column_types(table, recorded), zip(*rows, strict=True), strict=False
+        )
+    ]
+    found = TableColumns.of(table.columns, types).batch(rows[:limit]).to_pylist() if rows else []
+    return FirstRows(table.columns, found, len(rows) > limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from headrace.cli.output import (
@@ -40,6 +41,8 @@ _STYLES = {
     "FAILED": "red",
     LOST: "red",
 }
+# below, a list has no room for paths: `headrace status` shows them
+_WIDE, _FOR_PATHS = 110, 30
 _NO_TIME = -(1 << 63)
 _END_OF_TIME = (1 << 63) - 1
 
@@ -59,7 +62,8 @@ def register(app: typer.Typer) -> None:
 
 def list_jobs(
     every: Annotated[
-        bool, typer.Option("--all", "-a", help="Ended and lost jobs as well.")
+        bool,
+        typer.Option("--all", "-a", help="Ended and lost jobs as well, previews and collects too."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -75,7 +79,7 @@ def list_jobs(
     """
     with told_errors(as_json=as_json):
         everything = registry().all()
-    shown = [record for record in everything if every or record.is_running]
+    shown = [r for r in everything if every or (r.is_running and r.kind == "job")]
     if as_json:
         show_json([record.to_json() for record in shown])
         return
@@ -83,30 +87,46 @@ def list_jobs(
     if not shown:
         typer.echo("no jobs" if every else "no running jobs")
     else:
-        _output().print(_table(shown))
+        output = _output()
+        output.print(_table(shown, output.width))
     if lost and not every:
         people().print(f"{lost} lost: headrace list --all shows them", style="yellow")
 
 
-def _table(records: list[JobRecord]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("ID", "NAME", "STATE", "STARTED", "BATCHES", "RESTARTS", "CHECKPOINT"):
-        table.add_column(column, overflow="fold")
-    for record in records:
-        table.add_row(
+def _table(records: list[JobRecord], width: int) -> Table:
+    """One line a job: names give way, and checkpoints are shown where there is room."""
+    rows = [
+        (
             record.job_id[:12],
             record.name,
-            _styled(record.state),
-            when(record.started),
-            str(record.batches),
+            record.state,
+            when(record.started)[:16],
+            f"{record.batches:,}",
             str(record.restarts),
-            record.checkpoint or "(temporary)",
         )
+        for record in records
+    ]
+    headings = ("ID", "NAME", "STATE", "STARTED", "BATCHES", "RESTARTS")
+    widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
+    wide = width >= _WIDE
+    taken = sum(widths) - widths[1] + 2 * len(widths) + (_FOR_PATHS if wide else 0)
+    widths[1] = min(widths[1], max(8, width - taken))
+    table = Table(box=None, pad_edge=False)
+    for heading, needed in zip(headings, widths, strict=True):
+        right = heading in ("BATCHES", "RESTARTS")
+        table.add_column(heading, no_wrap=True, width=needed, justify="right" if right else "left")
+    if wide:
+        table.add_column("CHECKPOINT", overflow="fold")
+    for record, (job_id, name, state, *others) in zip(records, rows, strict=True):
+        place = [record.checkpoint or "(temporary)"] if wide else []
+        table.add_row(job_id, escape(name), _styled(state), *others, *place)
     return table
 
 
 def status(job: JobText, as_json: AsJson = False) -> None:
     """Show one job: its state, its counts by operator, its failures.
+
+    A name means the newest job of that name, one that is running if there is one.
 
     Exit code 1 if the job failed or was lost, so that scripts can ask.
 
@@ -116,7 +136,7 @@ def status(job: JobText, as_json: AsJson = False) -> None:
       headrace status orders --json
     """
     with told_errors(as_json=as_json):
-        record = registry().find(job)
+        record = registry().find(job, newest=True)
     if as_json:
         show_json(record.to_json())
     else:

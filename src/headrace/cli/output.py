@@ -49,9 +49,7 @@ FOUND_BEFORE_START = (
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobText = Annotated[
     str,
-    typer.Argument(
-        metavar="ID", help="Id of the job, the beginning of it, or the name of a running job."
-    ),
+    typer.Argument(metavar="ID", help="Id of the job, the beginning of it, or its name."),
 ]
 
 

@@ -6,6 +6,7 @@ control/agent.py tells the detached job's id through the registry
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -45,6 +46,7 @@ from headrace.common.options import OPTIONS
 from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
 from headrace.control.job import running_jobs
 from headrace.control.processes import this_process
+from headrace.control.progress import progress
 from headrace.errors import HeadraceError, JobError
 
 if TYPE_CHECKING:
@@ -101,8 +103,9 @@ def run(
     Options go before PROGRAM, what follows it belongs to the program. Settings by -D win over
     variables and headrace.toml; what the program sets by code wins over -D, except for --name.
 
-    A job that fails ends with exit code 1. Run the same command again to go on from the checkpoint
-    in execution.checkpointing.dir.
+    What happens is told on standard error: Spark's start, the job's id and places, its batches, its
+    end. A job that fails ends with exit code 1. Run the same command again to go on from the
+    checkpoint in execution.checkpointing.dir.
 
     \b
     Examples:
@@ -144,11 +147,15 @@ def run_here(
     from headrace.cli.program import run_program
 
     put_settings(settings)
+    if not as_json:
+        _show_progress(program)
     error: BaseException | None = None
     code = DONE
     try:
         run_program(program, arguments)
         _wait_for_jobs()
+        if not as_json and not jobs_of_this_process():
+            progress.info("%s has ended and started no job: it did not call env.execute()", program)
     except SystemExit as end:
         _wait_for_jobs()
         code = end.code if isinstance(end.code, int) else DONE if end.code is None else JOB_FAILED
@@ -167,6 +174,17 @@ def run_here(
         told = None if error is None else error_parts(error)
         show_json({"exit_code": code, "jobs": jobs, "error": told})
     return code
+
+
+def _show_progress(program: str) -> None:
+    """Let jobs tell their way on standard error, in lines that need no terminal."""
+    if not progress.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        progress.addHandler(handler)
+        progress.setLevel(logging.INFO)
+        progress.propagate = False
+    progress.info("running %s", program)
 
 
 def jobs_of_this_process() -> list[JobRecord]:
@@ -255,6 +273,7 @@ def run_detached(
         print(record.error, file=sys.stderr)  # noqa: T201
     else:
         typer.echo(record.job_id)
+        people().print(f"log {log}", markup=False, highlight=False, soft_wrap=True)
     return JOB_FAILED if failed else DONE
 
 

@@ -306,6 +306,9 @@ def diff(
         show_json({"savepoint": savepoint.location, "starts": starts, "operators": parts})
     else:
         _show_matches(matches, starts=starts)
+        if not open_functions:
+            text = "states inside of operators are compared with --open-functions"
+            people().print(text, style="yellow")
     raise typer.Exit(DONE if starts else BAD_INPUT)
 
 

@@ -1,18 +1,22 @@
 """`headrace state read`: the entries of a state, out of a checkpoint or a savepoint.
 
-In: a location, the uid of an operator, the name of a state.  Out: a table or JSON.  Starts Spark in
-this process.  Next: headrace/state.py
+In: a location, the uid of an operator, the name of a state.  Out: a table or JSON.  A savepoint is
+read as it is, for a checkpoint Spark is started in this process.  Next: headrace/state.py
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from headrace.cli.output import AsJson, absolute_place, people, show_json, told_errors
+
+if TYPE_CHECKING:
+    from headrace.state import FirstRows
 
 
 def register(app: typer.Typer) -> None:
@@ -45,34 +49,38 @@ def read(
       headrace state read /data/savepoints/savepoint-3f2a-0c1d count total --limit 100 --json
     """
     with told_errors(as_json=as_json):
-        from headrace.state import check_readable
-        from headrace.state import read as read_state
+        from headrace.state import first_rows
 
         place = absolute_place(location)
-        check_readable(place, uid, name)  # before Spark is started
-        with people().status("reading state"):
-            frame = read_state(place, uid, name)
-            rows = frame.limit(limit + 1).collect()
-    more, rows = len(rows) > limit, rows[:limit]
+        found = first_rows(place, uid, name, limit)
+        if found is None:
+            with people().status("starting Spark, which alone can read a checkpoint"):
+                found = _read_with_spark(place, uid, name, limit)
     if as_json:
-        entries = [row.asDict(recursive=True) for row in rows]
-        show_json({"columns": frame.columns, "entries": entries, "more": more})
+        show_json({"columns": found.columns, "entries": found.rows, "more": found.more})
         return
-    Console(highlight=False).print(_table(frame.columns, rows))
-    if more:
+    table = Table(box=None, pad_edge=False)
+    for column in found.columns:
+        table.add_column(column, overflow="fold")
+    for row in found.rows:
+        table.add_row(*(escape(_text(row[column])) for column in found.columns))
+    Console(highlight=False).print(table)
+    if found.more:
         people().print(f"the first {limit}; --limit shows more", style="yellow")
 
 
-def _table(columns: list[str], rows: list[Any]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_text(cell) for cell in row))
-    return table
+def _read_with_spark(place: str, uid: str, name: str, limit: int) -> FirstRows:
+    from headrace.state import FirstRows
+    from headrace.state import read as read_state
+
+    frame = read_state(place, uid, name)
+    rows = [row.asDict(recursive=True) for row in frame.limit(limit + 1).collect()]
+    return FirstRows(tuple(frame.columns), rows[:limit], len(rows) > limit)
 
 
 def _text(cell: Any) -> str:
-    if isinstance(cell, bytearray):
+    if isinstance(cell, bytes | bytearray):
         return f"{len(cell)} bytes"
+    if isinstance(cell, dict):
+        return ", ".join(f"{name}={_text(part)}" for name, part in cell.items())
     return "" if cell is None else str(cell)

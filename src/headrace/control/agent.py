@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.control.processes import this_process
+from headrace.control.progress import Teller
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
 from headrace.errors import ConnectorError, HeadraceError, JobError
@@ -67,7 +68,7 @@ HANDLERS: dict[str, Callable[[Job, dict[str, Any]], dict[str, Any]]] = {
 
 
 def new_record(
-    job: Job, *, checkpoint: str | None, parallelism: int, web: dict[str, str]
+    job: Job, *, checkpoint: str | None, parallelism: int, web: dict[str, str], kind: str = "job"
 ) -> JobRecord:
     """The record of a job that is about to run in this process."""
     me = this_process()
@@ -86,6 +87,7 @@ def new_record(
         parallelism=parallelism,
         restart_strategy=str(job.strategy),
         web=web,
+        kind=kind,
         launch=os.environ.get(LAUNCH_VARIABLE),
         log=os.environ.get(LOG_VARIABLE),
     )
@@ -114,12 +116,14 @@ class JobAgent:
         self._inbox: Inbox | None = None
         self._written: tuple[Any, ...] = ()
         self._written_at = 0.0
+        self._teller = Teller(record)
         self._over = threading.Event()
         self._writing = threading.Lock()  # the job ends in another thread than this one's
 
     def start(self) -> None:
         """Show the job in the registry, and begin to listen."""
         self._write()
+        self._teller.start()
         name = f"headrace-agent-{self._job.name}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
@@ -128,6 +132,7 @@ class JobAgent:
         self._over.set()
         self._record.ended = wall_clock()
         self._write()
+        self._teller.end()
         if self._lease is not None:
             self._lease.release()
 
@@ -137,6 +142,7 @@ class JobAgent:
             self._answer()
             if time.monotonic() - self._written_at >= _WRITE_EVERY_S:
                 self._write_if_changed()
+                self._teller.look()
 
     # --- the lock ----------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ def collect(
         env._graph.steps.remove(collecting._step)
     else:
         graph = env._take_graph()
-    job = env._submit(graph, name, preview=alone)
+    job = env._submit(graph, name, kind="preview" if alone else "collect")
     records.on_close((lambda: _end_soon(job)) if alone else job.cancel)
     records.job_client = JobClient(job)
     records.is_warm = lambda: job.is_warm

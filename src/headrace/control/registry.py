@@ -62,6 +62,7 @@ class JobRecord:
     web: dict[str, str] = field(default_factory=dict)
     log: str | None = None
     launch: str | None = None
+    kind: str = "job"  # or preview, or collect: of a program that looks at its own results
 
     @property
     def driver(self) -> Process:
@@ -154,8 +155,12 @@ class Registry:
         """One job by its whole id."""
         return self._read(self.folder / f"{job_id}.json")
 
-    def find(self, text: str) -> JobRecord:
-        """One job by its id, the beginning of its id, or the name of a running job.
+    def find(self, text: str, *, newest: bool = False) -> JobRecord:
+        """One job by its id, the beginning of its id, or its name; running jobs come first.
+
+        Args:
+            text: id, beginning of an id, or name.
+            newest: of several running jobs of the name, take the newest; only for looking at it.
 
         Raises:
             JobNotFoundError: none fits, or several do.
@@ -163,7 +168,8 @@ class Registry:
         records = self.all()
         by_id = [record for record in records if record.job_id.startswith(text.lower())]
         by_name = [record for record in records if record.name == text]
-        named = [record for record in by_name if record.is_running] or by_name
+        running = [record for record in by_name if record.is_running]
+        named = (running or by_name)[:1] if newest or not running else running
         found = by_id if text and by_id else named
         if len(found) == 1:
             return found[0]

@@ -119,6 +119,8 @@ def _typed(match: Match, old: SavedOperator | None, declared: Mapping[str, Recor
     if old is None or match.fate != "kept":
         return match
     notes = []
+    stored = {state.name for state in old.states}
+    new = sorted(name for name in declared if name not in stored)
     for state in old.states:
         if state.name not in declared or not state.type:
             continue
@@ -129,9 +131,8 @@ def _typed(match: Match, old: SavedOperator | None, declared: Mapping[str, Recor
             return Match(match.uid, "wrong", error.message, old.uid)
         if after.type not in (before.type, "pickled"):
             notes.append(f"{state.name} from {before} to {after}")
-    if not notes:
-        return match
-    return Match(match.uid, "converted", f"{match.note}; {', '.join(notes)}", old.uid)
+    parts = [match.note, *notes, *(f"new state {name} starts empty" for name in new)]
+    return Match(match.uid, "converted" if notes else "kept", "; ".join(parts), old.uid)
 
 
 def declared_types(

@@ -72,6 +72,7 @@ class JobSpec:
     job_parameters: dict[str, str] = field(default_factory=dict)
     session: Any = None
     python_files: list[str] = field(default_factory=list)
+    kind: str = "job"  # preview and collect are left out of lists of jobs
 
     def for_preview(self) -> JobSpec:
         """The same program for a look at its first records.
@@ -82,7 +83,9 @@ class JobSpec:
         begins = ("execution.checkpointing.", "execution.state-recovery.", "headrace.jobs.unique")
         kept = {key: value for key, value in self.options.items() if not key.startswith(begins)}
         limits = {"source.max-records-per-batch": 1000, "source.max-files-per-batch": 1}
-        return replace(self, checkpoint_dir=None, interval_ms=0, options={**kept, **limits})
+        return replace(
+            self, kind="preview", checkpoint_dir=None, interval_ms=0, options={**kept, **limits}
+        )
 
     def option(self, key: str) -> Any:
         """The value of an option in its type, or its default."""
@@ -272,6 +275,7 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
         checkpoint=None if job_dir.temporary else job_dir.location,
         parallelism=spec.parallelism,
         web=web,
+        kind=spec.kind,
     )
     registry = _registry(spec)
     registry.forget_old()

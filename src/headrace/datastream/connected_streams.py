@@ -22,6 +22,9 @@ class ConnectedStreams:
         self.stream1 = stream1
         self.stream2 = stream2
 
+    def __repr__(self) -> str:
+        return f"<ConnectedStreams {self.stream1!r} {self.stream2!r}>"
+
     def key_by(
         self, key_selector1: Any, key_selector2: Any, key_type: Any = None
     ) -> ConnectedStreams:

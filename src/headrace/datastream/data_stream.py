@@ -9,7 +9,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from headrace.common.typeinfo import (
+    PickledBytesTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
+)
 from headrace.common.watermark_strategy import ColumnAssigner, WatermarkStrategy
 from headrace.datastream.arguments import (
     check_field,
@@ -103,6 +109,20 @@ class DataStream:
         self._env = env
         self._origins = origins
         self._partitioning = partitioning or Forward()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._described()}>"
+
+    def _described(self) -> str:
+        """The steps that make the stream, the type of its records, and the lines of the program."""
+        names = " and ".join(
+            repr(origin.step.name) + ("" if origin.tag is None else f" side output {origin.tag!r}")
+            for origin in self._origins
+        )
+        places = ", ".join(dict.fromkeys(str(origin.step.call_site) for origin in self._origins))
+        record = self.get_type()
+        kind = "any records" if isinstance(record, PickledBytesTypeInfo) else str(record)
+        return f"{names} of {kind}, from {places}"
 
     # --- what the user says about the last step ------------------------------------------------
 
@@ -547,6 +567,11 @@ class KeyedStream(RollingAggregates, DataStream):
 
     def _keying(self) -> Keying | None:
         return self._key
+
+    def _described(self) -> str:
+        field = self._key.field
+        by = getattr(self._key.selector, "__name__", "a function") if field is None else repr(field)
+        return f"{super()._described()}, keyed by {by}"
 
     def _map_operator(self, func: Any) -> Operator:
         return KeyedMapOperator(func, "map")

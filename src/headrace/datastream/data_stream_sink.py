@@ -19,6 +19,9 @@ class DataStreamSink:
     def __init__(self, step: Step) -> None:
         self._step = step
 
+    def __repr__(self) -> str:
+        return f"<DataStreamSink {self._step.name!r}, from {self._step.call_site}>"
+
     def name(self, name: str) -> DataStreamSink:
         """Name the sink, for plans, metrics and errors."""
         self._step.name = check_text("name", name)

@@ -361,11 +361,12 @@ class StreamExecutionEnvironment:
         self._graph.steps = [step for step in self._graph.steps if not step.is_sink]
         return program
 
-    def _submit(self, graph: StreamGraph, name: str, *, preview: bool = False) -> Job:
+    def _submit(self, graph: StreamGraph, name: str, *, kind: str = "job") -> Job:
         from headrace.control.submit import submit
 
         spec = self._spec(name)
-        return submit(graph, spec.for_preview() if preview else spec)
+        spec.kind = kind
+        return submit(graph, spec.for_preview() if kind == "preview" else spec)
 
     def _spec(self, name: str) -> JobSpec:
         from headrace.control.submit import JobSpec

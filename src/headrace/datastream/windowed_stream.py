@@ -47,6 +47,10 @@ class _Windows(RollingAggregates):
         self._stream = stream
         self._windows = WindowDescription(window_assigner)
 
+    def __repr__(self) -> str:
+        assigner = type(self._windows.assigner).__name__
+        return f"<{type(self).__name__} of {assigner} over {self._stream._described()}>"
+
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment of the stream."""
         return self._stream._env

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 log = logging.getLogger(__name__)
+# what `headrace run` shows; control/progress.py tells the rest
+progress = logging.getLogger("headrace.progress")
 
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _IN_MEMORY_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -78,6 +80,7 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
     if active is not None:
         return active
     check_java()
+    progress.info("starting Spark (%s)", master)
     # Workers must run this interpreter, or they miss the packages of its virtual environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("headrace")

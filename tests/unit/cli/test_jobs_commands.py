@@ -66,6 +66,29 @@ def test_list_shows_running_jobs_and_all_of_them_on_demand(registry: Registry) -
     }
 
 
+def test_a_list_fits_eighty_columns_and_leaves_out_previews(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    put(registry, "ab12" * 8, "a name that is longer than most names of jobs that people give",
+        checkpoint="/data/" + "orders/" * 20, batches=1_234_567, restarts=12)  # fmt: skip
+    put(registry, "cd34" * 8, "Preview", kind="preview")
+    put(registry, "ef56" * 8, "Collect", kind="collect")
+
+    lines = headrace("list").stdout.rstrip().splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 80
+    assert all(word in lines[1] for word in ("ab12ab12ab12", "a name", "RUNNING", "1,234,567"))
+    assert "Preview" in headrace("list", "--all").stdout
+
+
+def test_status_of_a_name_shows_the_newest_job(registry: Registry) -> None:
+    put(registry, "ab12", started=1, state="FINISHED")
+    put(registry, "cd34", started=2, state="FINISHED")
+    shown = headrace("status", "orders", "--json")
+    assert (shown.exit_code, json.loads(shown.stdout)["job_id"]) == (0, "cd34")
+
+
 def test_status_shows_counts_failures_and_an_exit_code(registry: Registry) -> None:
     counts = {
         "numRecordsIn": 12,

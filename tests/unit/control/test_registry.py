@@ -74,6 +74,17 @@ def test_jobs_are_found_by_id_by_its_beginning_and_by_the_name_of_a_running_one(
             registry.find(text)
 
 
+def test_a_name_means_the_newest_job_where_that_does_no_harm(registry: Registry) -> None:
+    for number, state in enumerate(("FINISHED", "FAILED")):
+        registry.write(record(f"ab{number}", "orders", state, started=number))
+    assert registry.find("orders").job_id == "ab1"
+    for number in (2, 3):
+        registry.write(record(f"ab{number}", "orders", started=-number))
+    assert registry.find("orders", newest=True).job_id == "ab2"  # running ones come first
+    with pytest.raises(JobNotFoundError, match="fits 2 jobs"):
+        registry.find("orders")  # which of them to cancel?
+
+
 def test_a_job_whose_driver_died_is_lost(registry: Registry) -> None:
     registry.write(record("dead", pid=2**22 + 1))
     registry.write(record("reused", born="1"))

@@ -122,6 +122,29 @@ def _wanted(batch: pa.RecordBatch, claims: dict[str, Claim], subtask: int) -> pa
     return pa.array(wanted)
 
 
+def entries_of(
+    location: str, files: Iterable[str], operator: str, state: str
+) -> Iterator[SavedEntry]:
+    """The entries of one state, one after the other; of broadcast state each once."""
+    storage = Storage.open(location)
+    seen_everywhere: set[bytes] = set()
+    for name in files:
+        with storage.open_input(name) as stream:
+            for batch in pq.ParquetFile(stream).iter_batches(_ROWS_AT_ONCE):
+                mine = pc.and_(
+                    pc.equal(batch.column("operator"), operator),
+                    pc.equal(batch.column("state"), state),
+                )
+                not_recorded = pc.not_equal(batch.column("key_group"), RECORDED)
+                for entry in to_entries(batch.filter(pc.and_(mine, not_recorded))):
+                    if entry.key_group < 0:
+                        place = encode(entry.key)
+                        if place in seen_everywhere:
+                            continue
+                        seen_everywhere.add(place)
+                    yield entry
+
+
 @dataclass(slots=True)
 class StateSummary:
     """What the files of a savepoint hold of one state."""
