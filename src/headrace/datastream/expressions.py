@@ -10,10 +10,12 @@ Aggregates (``count()``, ``col("value").sum()``) and the bounds of a window need
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import InvalidArgumentError
+from headrace.graph.call_site import call_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +127,15 @@ class Expression:
     def __rmul__(self, other: Any) -> Expression:
         return self._reversed("*", other)
 
+    def __rtruediv__(self, other: Any) -> Expression:
+        return self._reversed("/", other)
+
+    def __rmod__(self, other: Any) -> Expression:
+        return self._reversed("%", other)
+
+    def __neg__(self) -> Expression:
+        return 0 - self
+
     def __and__(self, other: Any) -> Expression:
         return self._binary("and", other)
 
@@ -137,6 +148,7 @@ class Expression:
     def __bool__(self) -> bool:
         raise InvalidArgumentError(
             "a column expression has no truth value before it runs",
+            where=call_site(),
             fix="combine conditions with & | ~ instead of and, or, not",
         )
 
@@ -269,7 +281,9 @@ class Expression:
             return None
         if kind in _BINARY:
             second = arguments[1].evaluate(record)
-            return None if second is None else _BINARY[kind](first, second)
+            if second is None:
+                return None
+            return _remainder(first, second) if kind == "%" else _BINARY[kind](first, second)
         return _FUNCTIONS[kind](first, *arguments[1:])
 
     @property
@@ -298,8 +312,26 @@ def _logic(kind: str, first: Any, second: Any) -> bool | None:
     return not decisive
 
 
+def _remainder(dividend: Any, divisor: Any) -> Any:
+    """With the sign of the dividend, as in SQL; Python's own has that of the divisor."""
+    if isinstance(dividend, float) or isinstance(divisor, float):
+        return math.fmod(dividend, divisor)
+    rest = abs(dividend) % abs(divisor)
+    return -rest if dividend < 0 else rest
+
+
+def _is_in(value: Any, options: tuple[Any, ...]) -> bool | None:
+    if value in [option for option in options if option is not None]:
+        return True
+    return None if None in options else False
+
+
 def _field(record: Any, name: str) -> Any:
-    return record[name] if isinstance(record, dict) else getattr(record, name)
+    if isinstance(record, dict):
+        return record[name]
+    if type(record) is tuple and name[:1] == "f" and name[1:].isdigit():
+        return record[int(name[1:])]  # the name of its column on Catalyst
+    return getattr(record, name)
 
 
 def _search(text: str, pattern: str) -> bool:
@@ -310,7 +342,7 @@ def _search(text: str, pattern: str) -> bool:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "not": operator.not_,
-    "isin": lambda value, options: value in options,
+    "isin": _is_in,
     "rlike": _search,
     "startswith": lambda text, prefix: text.startswith(prefix),
     "upper": str.upper,

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from headrace.graph.stream_graph import StreamGraph
 
 
-def choose_lowering(graph: StreamGraph, program: NativeJob | str) -> dict[int, tuple[str, str]]:
+def choose_lowering(
+    graph: StreamGraph, program: NativeJob | str, *, native: bool = True
+) -> dict[int, tuple[str, str]]:
     """For every step: native or python, and the reason.
 
     Args:
         graph: the program.
         program: what `native_program` found out about it.
+        native: whether there is a Catalyst at all.
     """
     chosen: dict[int, tuple[str, str]] = {}
     whole = isinstance(program, NativeJob)
@@ -42,7 +45,7 @@ def choose_lowering(graph: StreamGraph, program: NativeJob | str) -> dict[int, t
             what = "a sink in Python" if step.is_sink else "a Python function"
             chosen[step.id] = ("python", what)
         else:
-            chosen[step.id] = _lower(step, graph, chosen, whole=whole)
+            chosen[step.id] = _lower(step, graph, chosen, whole=whole, native=native)
     return chosen
 
 
@@ -67,11 +70,18 @@ def _check_runs_in_python(step: Step, why: str) -> None:
 
 
 def _lower(
-    step: Step, graph: StreamGraph, chosen: dict[int, tuple[str, str]], *, whole: bool
+    step: Step,
+    graph: StreamGraph,
+    chosen: dict[int, tuple[str, str]],
+    *,
+    whole: bool,
+    native: bool,
 ) -> tuple[str, str]:
     edge = step.inputs[0]
     origin = edge.origin
-    if chosen[origin.id][0] != "native":
+    if not native:
+        why = "runs without Spark"
+    elif chosen[origin.id][0] != "native":
         why = f"stands behind {origin.name!r}, which runs in Python"
     elif not isinstance(edge.partitioning, Forward):
         why = "stands behind an exchange"

@@ -46,6 +46,8 @@ class PlanOptions:
     sort_memory_bytes: int = 128 << 20
     # of the savepoint that the job starts from, by uid: it cannot be changed, only be left open
     restored_max_parallelism: dict[str, int] = field(default_factory=dict)
+    # False where no Catalyst is there to run column expressions: Python then evaluates all of them
+    native: bool = True
 
 
 def plan(graph: StreamGraph, options: PlanOptions) -> PhysicalPlan:
@@ -78,9 +80,11 @@ class _Planner:
         self.options = options
         self.levels: dict[int, int] = {}
         self.batch = runs_in_batch(graph, options.mode)
-        program = native_program(graph, batch=self.batch)
+        program: NativeJob | str = "it runs without Spark"
+        if options.native:
+            program = native_program(graph, batch=self.batch)
         self.native_job = program if isinstance(program, NativeJob) else None
-        self.lowering = choose_lowering(graph, program)
+        self.lowering = choose_lowering(graph, program, native=options.native)
         # a step that Catalyst runs stands for nothing of its own: its records come from here
         self.native_head: dict[int, Step] = {}
         self.edges: list[EdgePlan] = []

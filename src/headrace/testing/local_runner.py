@@ -79,7 +79,9 @@ class LocalRunner:
         graph = env._graph.reachable_from(ends)
         env._graph.steps = [step for step in env._graph.steps if step not in ends]
         mode = env._settings().get_string("execution.runtime-mode", "STREAMING")
-        options = PlanOptions(parallelism, max_parallelism, mode=mode, job_id=uuid.uuid4().hex)
+        options = PlanOptions(
+            parallelism, max_parallelism, mode=mode, job_id=uuid.uuid4().hex, native=False
+        )
         self.plan: PhysicalPlan = plan(graph, options)
         self.metrics = JobMetrics()
         self._clock = clock
