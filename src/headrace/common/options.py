@@ -388,8 +388,9 @@ _ALL: tuple[ConfigOption[Any], ...] = (
     ConfigOption(
         "spark.master",
         "string",
-        "local[*]",
-        "Where Spark runs: local[*], spark://…, yarn, k8s://….",
+        None,
+        "Where Spark runs: local[4], spark://…, yarn, k8s://…. If not set, in this process with as "
+        "many cores as the default parallelism, at least 2.",
     ),
     ConfigOption("rest.port", "int", 8081, "Port of the dashboard and REST API.", minimum=0),
     ConfigOption(

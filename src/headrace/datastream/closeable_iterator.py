@@ -53,7 +53,11 @@ class CloseableIterator:
         """The next record; raises StopIteration at the end, or the job's error."""
         if self._over:
             raise StopIteration
-        record = self._queue.get(timeout=timeout_s)
+        try:
+            record = self._queue.get(timeout=timeout_s)
+        except KeyboardInterrupt:
+            self.close()  # Ctrl-C ends the job, as it does in execute()
+            raise
         if record is _END:
             self._over = True
             if self._error is not None:

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import (
+    BasicTypeInfo,
     PickledBytesTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
@@ -32,7 +33,7 @@ from headrace.datastream.connected_streams import (
     ConnectedStreams,
 )
 from headrace.datastream.data_stream_sink import DataStreamSink
-from headrace.datastream.expressions import Expression, is_expression
+from headrace.datastream.expressions import VALUE, Expression, is_expression
 from headrace.datastream.interval_join import IntervalJoin, IntervalJoined, needs_keys
 from headrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from headrace.datastream.output_tag import OutputTag
@@ -278,7 +279,7 @@ class DataStream:
                 ``col("status") >= 500``, which Catalyst runs where it can.
         """
         if is_expression(func):
-            _check_no_window((func,), "filter")
+            _check_expressions("filter", (func,), self)
             native = NativeStep("filter", (func,))
             fallback = FilterOperator(func.evaluate) if isinstance(func, Expression) else None
             return self._transform(
@@ -297,7 +298,7 @@ class DataStream:
         """
         if not expressions:
             raise InvalidArgumentError("select needs at least one expression")
-        _check_no_window(expressions, "select")
+        _check_expressions("select", expressions, self)
         native = NativeStep("select", tuple(expressions))
         fallback = None
         if all(isinstance(expression, Expression) for expression in expressions):
@@ -707,14 +708,20 @@ def _plain_key(key: Any) -> Any:
     return key
 
 
-def _check_no_window(expressions: tuple[Any, ...], what: str) -> None:
+def _check_expressions(call: str, expressions: tuple[Any, ...], stream: DataStream) -> None:
+    """They need no window, and the fields that they name are there."""
     for expression in expressions:
-        if isinstance(expression, Expression) and expression.needs_window:
+        if not isinstance(expression, Expression):
+            continue
+        if expression.needs_window:
             raise InvalidArgumentError(
-                f"{what} on a stream cannot evaluate {expression!r}: it needs a window",
+                f"{call} on a stream cannot evaluate {expression!r}: it needs a window",
                 where=call_site(),
                 fix="put a window in front: stream.key_by(...).window(...).select(...)",
             )
+        for name in expression.fields():
+            if not (name == VALUE and isinstance(stream.get_type(), BasicTypeInfo)):
+                check_field(call, name, stream)
 
 
 def _selector(key: Any) -> Callable[[Any], Any]:

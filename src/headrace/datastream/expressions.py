@@ -14,6 +14,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.types import Row
 from headrace.errors import InvalidArgumentError
 from headrace.graph.call_site import call_site
 
@@ -50,6 +51,8 @@ def window_end() -> Expression:
 
 AGGREGATES = frozenset({"count", "sum", "min", "max", "avg"})
 BOUNDS = frozenset({"window_start", "window_end"})
+# the column that holds records of a basic type, which have no fields
+VALUE = "value"
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -219,6 +222,13 @@ class Expression:
         """The field, if this is a field and nothing more."""
         return str(self._arguments[0]) if self._kind == "col" else None
 
+    def fields(self) -> set[str]:
+        """The fields of records that it reads."""
+        if self._kind == "col":
+            return {str(self._arguments[0])}
+        parts = [part for part in self._arguments if isinstance(part, Expression)]
+        return set().union(*(part.fields() for part in parts))
+
     @property
     def needs_window(self) -> bool:
         """Whether there are aggregates or the bounds of a window in it."""
@@ -327,10 +337,12 @@ def _is_in(value: Any, options: tuple[Any, ...]) -> bool | None:
 
 
 def _field(record: Any, name: str) -> Any:
-    if isinstance(record, dict):
+    if isinstance(record, Row | dict):  # a row's attributes leave out names like _corrupt_record
         return record[name]
     if type(record) is tuple and name[:1] == "f" and name[1:].isdigit():
         return record[int(name[1:])]  # the name of its column on Catalyst
+    if name == VALUE and isinstance(record, str | int | float | bytes | None):
+        return record
     return getattr(record, name)
 
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import IntegralType
 
 from headrace.datastream.expressions import Expression
 from headrace.errors import InvalidArgumentError
+from headrace.spark.quiet import silent_logger
 from headrace.spark.source_batches import TIMESTAMP_COLUMN
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _own_columns(frame: DataFrame) -> list[str]:
 def analysed(frame: DataFrame, step: Step) -> Iterator[None]:
     """Tell what Spark's analyser says about the expressions of a step with the user's line."""
     try:
-        yield
+        with silent_logger("DataFrameQueryContextLogger"), silent_logger("SQLQueryContextLogger"):
+            yield
     except AnalysisException as error:
         own = _own_columns(frame)
         known = ", ".join(name for name in frame.columns if name not in own)

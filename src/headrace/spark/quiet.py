@@ -81,6 +81,19 @@ def _is_of_cut_off_worker(traceback: list[bytes]) -> bool:
     )
 
 
+@contextlib.contextmanager
+def silent_logger(name: str) -> Iterator[None]:
+    """While this is open, a logger of pyspark's says nothing: headrace tells the error itself."""
+    from pyspark.logger import PySparkLogger  # its loggers must be made by it
+
+    logger = PySparkLogger.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
 class ToldElsewhere(Exception):
     """Ends a callback of Spark's with a short text; headrace has the error itself."""
 

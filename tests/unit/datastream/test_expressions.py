@@ -13,7 +13,7 @@ from headrace.errors import InvalidArgumentError, UnsupportedStepError
 from headrace.testing import collect_locally
 
 ORDER = Types.ROW_NAMED(["item", "price"], [Types.STRING(), Types.INT()])
-NUMBERS = Row(seven=7, three=3, zero=0, nothing=None, half=-7.5)
+NUMBERS = Row(seven=7, three=3, nothing=None, half=-7.5, _corrupt_record="x")
 
 
 def _orders() -> Any:
@@ -48,6 +48,7 @@ def test_fields_of_tuples_have_the_names_of_their_columns() -> None:
     ("expression", "value"),
     [
         (col("seven") % 3, 1),
+        (col("_corrupt_record").is_null(), False),
         (lit(-7) % col("three"), -1),  # the sign of the dividend, as in SQL
         (-7 % col("three"), -1),
         (col("half") % 3, -1.5),
@@ -67,3 +68,21 @@ def test_and_between_expressions_is_refused_at_the_users_line() -> None:
     with pytest.raises(InvalidArgumentError, match="no truth value") as raised:
         _orders().filter(col("price") > 1 and col("item") == "hat")
     assert "test_expressions.py" in str(raised.value.where)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda s: s.filter(col("prize") > 1), lambda s: s.select(col("prize") + 1)]
+)
+def test_a_column_that_is_not_there_is_refused_at_the_users_line(wrong: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="asks for field 'prize'") as raised:
+        wrong(_orders())
+    assert raised.value.fix == "did you mean 'price'?"
+    assert "test_expressions.py" in str(raised.value.where)
+
+
+def test_the_column_of_plain_values_is_called_value() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    numbers = env.from_collection([1, 5], Types.INT())
+    assert collect_locally(numbers.filter(col("value") > 1)) == [5]
+    untyped = env.from_collection([{"n": 1}, {"n": 5}])
+    assert collect_locally(untyped.filter(col("n") > 1)) == [{"n": 5}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,16 @@ def test_a_file_source_is_bounded_until_it_is_monitored() -> None:
     assert endless.discovery_interval_ms == 2000
     assert endless.describe() == "FileSource(text, /a, /b, monitored)"
     assert builder.process_static_file_set().build().is_bounded()
+
+
+def test_relative_paths_are_those_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark would look for them where its JVM was started."""
+    monkeypatch.chdir(tmp_path)
+    lines = StreamFormat.text_line_format()
+    source = FileSource.for_record_stream_format(lines, "in", "s3a://b/in", Path("x")).build()
+    assert source.paths == (str(tmp_path / "in"), "s3a://b/in", str(tmp_path / "x"))
 
 
 def test_settings_of_the_builder_reach_the_source() -> None:

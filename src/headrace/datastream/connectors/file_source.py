@@ -14,6 +14,7 @@ from headrace.common.time import DurationLike, to_millis
 from headrace.common.typeinfo import Types
 from headrace.datastream.connectors.base import Boundedness, Source
 from headrace.errors import InvalidArgumentError
+from headrace.runtime.sinks.storage import absolute_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -197,7 +198,7 @@ class FileSourceBuilder:
         if not paths:
             raise InvalidArgumentError("a file source needs a path", fix="pass at least one path")
         self._format = file_format
-        self._paths = tuple(str(path) for path in paths)
+        self._paths = tuple(absolute_target(path) for path in paths)
         self._interval_ms: int | None = None
         self._options: dict[str, str] = {}
         self._splittable: bool | None = None
