@@ -51,7 +51,7 @@ def read(settings: dict[str, str] | None = None) -> DataStream:
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(3)
-    source = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(EVENT), "events")
+    source = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(EVENT), "/events")
     return env.from_source(source.build(), None, "events")
 
 
