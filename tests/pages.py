@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-# Where the programs of a page run: in this process, or on Spark.
+# Where the programs of a page of docs/ run: in this process, or on Spark.
 LOCAL = [
     "execution-mode.md",
     "expressions.md",
@@ -46,6 +46,7 @@ LOCAL = [
     "windows.md",
 ]
 ON_SPARK = [
+    "../README.md",
     "install.md",
     "how-to/sources.md",
     "how-to/notebooks.md",
