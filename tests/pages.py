@@ -7,7 +7,8 @@ What a fence means:
     ```output                            what the program before it prints
     ```output title="in any order"       the same lines, in any order
     ```console                           a terminal: a command behind every "$ ", then its output
-    ```console title="after a moment"    the same, tried again until it prints that
+    ```console title="in any order"      the same; also: "after a moment", tried again until it
+                                         prints that
 
 Other fences (text, sh, toml) are for the reader only.  In outputs ``...`` stands for anything, and
 a line of ``...`` for any lines.
@@ -181,6 +182,7 @@ class Terminal:
 
     def run_block(self, block: Block, where: str) -> None:
         """Run the commands of a block and compare what each of them prints."""
+        any_order = block.title == "in any order"
         for command, expected in _commands(block.text):
             deadline = time.monotonic() + _PATIENCE_S
             printed = self.run(command)
@@ -189,7 +191,7 @@ class Terminal:
                     break
                 time.sleep(0.3)
                 printed = self.run(command)
-            _check(expected, printed, f"{where}: $ {command}")
+            _check(expected, printed, f"{where}: $ {command}", any_order=any_order)
 
     def run(self, command: str) -> str:
         """What a command prints, with what it says on standard error."""

@@ -79,14 +79,14 @@ def _lower(
 ) -> tuple[str, str]:
     edge = step.inputs[0]
     origin = edge.origin
-    if not native:
-        why = "runs without Spark"
-    elif chosen[origin.id][0] != "native":
+    if chosen[origin.id][0] != "native":
         why = f"stands behind {origin.name!r}, which runs in Python"
     elif not isinstance(edge.partitioning, Forward):
         why = "stands behind an exchange"
     elif len(list(graph.outputs_of(origin))) > 1 and not whole:
         why = f"{origin.name!r} also feeds other steps, and would be read twice"
+    elif not native:
+        why = "runs without Spark"
     elif whole:
         return "native", "column expressions in a native program"
     else:
