@@ -36,6 +36,7 @@ _limits = st.builds(
     sparse_share=st.sampled_from([1, 2, 8]),
     sparse_pages=st.sampled_from([1, 3]),
     own_record_bytes=st.sampled_from([20, 40, 1000]),
+    segment_bytes=st.sampled_from([60, 1000]),
 )
 
 

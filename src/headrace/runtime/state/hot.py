@@ -105,7 +105,7 @@ class Lane:
 
     def _store(self, cells: list[Cell], free: list[int]) -> None:
         region = self._region
-        for piece, content in _pieces(cells, region.limits.page_bytes):
+        for piece, content in _pieces(cells, region.limits.segment_bytes):
             number = free.pop(0) if free else region.new_number()
             segment = Segment(self, number, piece, len(content))
             for cell in piece:
@@ -211,7 +211,7 @@ def _leave(lane: Lane, before: int) -> list[Cell]:
 
 
 def _pieces(cells: list[Cell], limit: int) -> Iterator[tuple[list[Cell], bytes]]:
-    """The cells in parts of about the size of a page, and their stored form."""
+    """The cells in parts of about that many bytes, and their stored form."""
     if not cells:
         return
     content = pack(cells)

@@ -1,4 +1,4 @@
-"""The sizes that decide how state is laid out; decisions 0004 and 0008 have the measurements."""
+"""The sizes that decide how state is laid out; decisions 0004 and 0009 have the measurements."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Limits:
     # the hot region: so many entries and stored bytes
     hot_entries: int = 100_000
     hot_bytes: int = 16 << 20
+    # about so many bytes of them are stored together: all are read when a table opens
+    segment_bytes: int = 64 * 1024
     # a page with fewer changes than this share of its entries is not worth writing ...
     sparse_share: int = 8
     # ... if there are at least so many such pages
