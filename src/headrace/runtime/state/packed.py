@@ -15,12 +15,12 @@ import numpy as np
 
 from headrace.errors import KeyTypeError
 from headrace.runtime.key_groups import _mix, _mix_array, stable_hash
-from headrace.runtime.pickling import dumps
+from headrace.runtime.pickling import dumps, loads
 from headrace.runtime.state.cells import NO_ENTRY
 from headrace.runtime.state.own_records import Elsewhere, dump_entries, load_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -82,16 +82,21 @@ class Bucket:
     def take_changes(self) -> int:
         """Put the changed cells into the content; by how many entries it grew."""
         # Unpickling the other entries is faster than collecting their cells from all over memory.
-        entries = self.entries()
+        entries = loads(self.content) if self.content else {}
+        dump: Callable[[Any], bytes] = dumps
+        if type(entries) is tuple:  # some are elsewhere
+            entries, dump = self.entries(), dump_entries
         before = len(entries)
         for cell in self.changed:
             value = cell.value
             if value is NO_ENTRY:
                 entries.pop(cell.key, None)
+            elif cell.record:
+                entries[cell.key], dump = Elsewhere(cell.record), dump_entries
             else:
-                entries[cell.key] = Elsewhere(cell.record) if cell.record else value
+                entries[cell.key] = value
         self.changed = []
-        self.content = dump_entries(entries) if entries else b""
+        self.content = dump(entries) if entries else b""
         return len(entries) - before
 
 
