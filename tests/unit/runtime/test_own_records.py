@@ -11,9 +11,11 @@ from headrace.errors import StateError
 from headrace.runtime.pickling import dumps
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.state.cells import Memory
+from headrace.runtime.state.entries import export, load
 from headrace.runtime.state.large import LargeTable
 from headrace.runtime.state.limits import Limits
 from headrace.runtime.state.pages import NO_ENTRY, PagedTable, unpack
+from headrace.runtime.state.spooled import SpooledStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,6 +173,24 @@ def test_a_map_in_parts_with_large_values_stays_in_parts() -> None:
         table.parts(table.cell("key")).entries.put(batch, b"y" * 1000)
         table.flush()
         assert store.written_bytes < 1_100
+
+
+def test_large_values_leave_a_checkpoint_and_come_back_for_other_subtasks() -> None:
+    store = DictStore()
+    table = PagedTable(store, "op/user/blob")
+    values = {key: (f"{key}" * 300, key) if key % 3 else key for key in range(2_000)}
+    for key, value in values.items():
+        table.put(key, value)
+    table.flush()
+    with SpooledStore(store.content.items()) as pages:
+        entries = list(export(pages, {"op": 128}))
+    halves: list[dict[Any, Any]] = []
+    for half in (0, 1):
+        target = DictStore()
+        load(target, [entry for entry in entries if entry.key_group % 2 == half])
+        halves.append(dict(PagedTable(target, "op/user/blob").items()))
+    assert min(map(len, halves)) > 500
+    assert halves[0] | halves[1] == values
 
 
 # --- reading ahead -------------------------------------------------------------------------------
