@@ -335,6 +335,44 @@ def test_csv_cells_become_fields(job: Job, tmp_path: Path) -> None:
     assert rows[2] == (3, "two\nlines", ["c"])
 
 
+def test_names_in_a_csv_header_do_not_count_unless_strict(
+    spark: SparkSession, job: Job, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("h1,h2\n1,x\n")
+    schema = CsvSchema.builder().add_number_column("id").add_string_column("name").set_use_header()
+    source = files(CsvReaderFormat.for_schema(schema.build()), tmp_path / "a.csv")
+    assert [tuple(row) for row in job.run(source)] == [(1, "x")]
+    strict = schema.set_strict_headers().build()
+    with pytest.raises(Exception, match=r"(?i)header"):
+        Job(spark, tmp_path / "strict").run(
+            files(CsvReaderFormat.for_schema(strict), tmp_path / "a.csv")
+        )
+
+
+def test_csv_escapes_work_inside_and_outside_of_quotes(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('h\nstring\\,,\\"two\\"\n"a ""b"" \\"c\\", d",x\\\\y\n"two\nlines",\n')
+    columns = CsvSchema.builder().add_string_column("a").add_string_column("b")
+    schema = columns.set_escape_char("\\").set_use_header().build()
+    found = Job(spark, tmp_path / "job").run(files(CsvReaderFormat.for_schema(schema), path))
+    expected = [("string,", '"two"'), ('a "b" "c", d', "x\\y"), ("two\nlines", "")]
+    assert [tuple(row) for row in found] == expected
+    path.write_text("1,x\nno\\,number,y\n")
+    numbers = (
+        CsvSchema.builder().add_number_column("a").add_string_column("b").set_escape_char("\\")
+    )
+    for malformed, ids in ((MalformedRecords.DROP, [1]), (MalformedRecords.KEEP, [1, None])):
+        kept = CsvReaderFormat.for_schema(numbers.build(), malformed=malformed)
+        rows = Job(spark, tmp_path / malformed.name).run(files(kept, path))
+        assert [row["a"] for row in rows] == ids
+    strict = CsvReaderFormat.for_schema(numbers.build())
+    with pytest.raises(Exception, match="bad line in") as caught:
+        Job(spark, tmp_path / "fail").run(files(strict, path))
+    ours = explain_read_failure(caught.value)
+    assert isinstance(ours, TypeMismatchError)
+    assert path.name in str(ours.where)
+
+
 def test_a_csv_header_in_another_order_is_refused(job: Job, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("name,id\nx,1\n")
     schema = CsvSchema.builder().add_number_column("id").add_string_column("name").set_use_header()

@@ -25,6 +25,7 @@ from headrace.common.options import (
     OPTIONS,
     find_option,
     ignored_because,
+    looks_like_an_option,
     nearest_keys,
 )
 from headrace.errors import ConfigurationError
@@ -50,7 +51,10 @@ _NOT_OPTION_PREFIXES = ("TEST_", "BENCH_", "ORACLE", "JAVA_", "CI_")
 
 
 class Configuration:
-    """Settings by key. Any key may be set; unknown ones are found when the job starts."""
+    """Settings by key. Any key may be set; mistyped ones are found when the job starts.
+
+    A key that neither looks like an option nor begins like one is the program's own, and kept.
+    """
 
     def __init__(self, other: Configuration | None = None) -> None:
         self._values: dict[str, Any] = {} if other is None else dict(other._values)
@@ -146,9 +150,9 @@ class Configuration:
         return self._values.pop(key, self) is not self
 
     @staticmethod
-    def parse_list_value(value: str) -> list[str]:
+    def parse_list_value(value: str | None) -> list[str]:
         """The parts of a list, written with semicolons or as a YAML list."""
-        text = value.strip()
+        text = (value or "").strip()
         if text.startswith("[") and text.endswith("]"):
             parts = text[1:-1].split(",")
         else:
@@ -245,6 +249,8 @@ def _checked_option(key: str, where: str) -> ConfigOption[Any] | None:
         return option
     reason = ignored_because(key)
     if reason is None:
+        if where == "code" and not looks_like_an_option(key):
+            return None  # the program's own setting
         near = nearest_keys(key)
         raise ConfigurationError(
             f"there is no option {key!r}",

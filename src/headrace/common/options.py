@@ -75,6 +75,25 @@ _ALL: tuple[ConfigOption[Any], ...] = (
     ),
     ConfigOption("pipeline.jars", "string", None, "Jars for Spark, separated by semicolons."),
     ConfigOption("pipeline.classpaths", "string", None, "Like pipeline.jars."),
+    # --- Python on the workers
+    ConfigOption(
+        "python.files", "string", None, "Modules, packages and zips for the workers, with commas."
+    ),
+    ConfigOption(
+        "python.archives",
+        "string",
+        None,
+        "Archives that workers unpack, as `path#folder` with commas; workers then work in the "
+        "directory that has these folders.",
+    ),
+    ConfigOption(
+        "python.requirements",
+        "string",
+        None,
+        "A requirements.txt whose packages the workers get; `path#directory` takes them from "
+        "the directory.",
+    ),
+    ConfigOption("python.executable", "string", None, "The interpreter that the workers run."),
     # --- execution
     ConfigOption(
         "execution.runtime-mode",
@@ -93,7 +112,10 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         minimum=1,
     ),
     ConfigOption(
-        "execution.buffer-timeout", "duration", "100 ms", "Accepted: a micro-batch is one flush."
+        "execution.buffer-timeout.interval",
+        "duration",
+        "100 ms",
+        "Accepted: a micro-batch is one flush.",
     ),
     ConfigOption(
         "execution.attached",
@@ -421,6 +443,18 @@ OPTIONS: dict[str, ConfigOption[Any]] = {option.key: option for option in _ALL}
 
 # Spellings of Flink 1.x that programs still use.
 _OLD_KEYS = {
+    "pipeline.operator-chaining": "pipeline.operator-chaining.enabled",
+    "execution.buffer-timeout": "execution.buffer-timeout.interval",
+    "state.checkpoint-storage": "execution.checkpointing.storage",
+    "state.backend.fs.checkpointdir": "execution.checkpointing.dir",
+    "savepoints.state.backend.fs.dir": "execution.checkpointing.savepoint-dir",
+    "state.backend.changelog.enabled": "state.changelog.enabled",
+    "execution.checkpointing.alignment-timeout": (
+        "execution.checkpointing.aligned-checkpoint-timeout"
+    ),
+    "execution.checkpointing.checkpoints-after-tasks-finish.enabled": (
+        "execution.checkpointing.checkpoints-after-tasks-finish"
+    ),
     "state.backend": "state.backend.type",
     "state.checkpoints.dir": "execution.checkpointing.dir",
     "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
@@ -443,6 +477,50 @@ IGNORED_PREFIXES: dict[str, str] = {
     "task.": "Spark cancels tasks",
     "env.": "Spark's JVMs are configured by spark.driver.* and spark.executor.*",
     "classloader.": "there are no Java user classes",
+    "execution.async-state.": "state is read from memory, or in pages",
+    "execution.batch": "Spark runs the exchanges of batch jobs",
+    "execution.buffer-timeout.enabled": "a micro-batch is one flush",
+    "execution.checkpointing.cleaner.": "Spark removes old checkpoints",
+    "execution.checkpointing.create-subdir": "a job has its own directory",
+    "execution.checkpointing.data-inline-threshold": "Spark writes the files of state",
+    "execution.checkpointing.file-merging.": "Spark writes the files of state",
+    "execution.checkpointing.local-backup.": "Spark places tasks near their state",
+    "execution.checkpointing.unaligned.": "micro-batches need no alignment",
+    "execution.checkpointing.write-buffer-size": "Spark writes the files of state",
+    "execution.shutdown-on-": "the job ends with its program",
+    "execution.sort": "Spark sorts",
+    "execution.state-recovery.claim-mode": "a savepoint stays the user's",
+    "execution.savepoint-restore-mode": "a savepoint stays the user's",
+    "execution.target": "Spark's master is set by spark.master",
+    "pipeline.vertex-": "steps have their names",
+    "metrics.fetcher.": "metrics are configured by spark.metrics.*",
+    "metrics.internal.": "metrics are configured by spark.metrics.*",
+    "metrics.job.": "metrics are configured by spark.metrics.*",
+    "metrics.latency.history-size": "metrics are configured by spark.metrics.*",
+    "metrics.reporter": "metrics are configured by spark.metrics.*",
+    "metrics.scope.": "metrics are configured by spark.metrics.*",
+    "metrics.system-resource": "metrics are configured by spark.metrics.*",
+    "rest.async.": "the dashboard is configured by rest.address and rest.port",
+    "rest.await-leader-timeout": "the dashboard is configured by rest.address and rest.port",
+    "rest.bind-address": "the dashboard is configured by rest.address and rest.port",
+    "rest.cache.": "the dashboard is configured by rest.address and rest.port",
+    "rest.client.": "the dashboard is configured by rest.address and rest.port",
+    "rest.connection-timeout": "the dashboard is configured by rest.address and rest.port",
+    "rest.flamegraph.": "the dashboard is configured by rest.address and rest.port",
+    "rest.idleness-timeout": "the dashboard is configured by rest.address and rest.port",
+    "rest.path": "the dashboard is configured by rest.address and rest.port",
+    "rest.profiling.": "the dashboard is configured by rest.address and rest.port",
+    "rest.retry.": "the dashboard is configured by rest.address and rest.port",
+    "rest.server.": "the dashboard is configured by rest.address and rest.port",
+    "rest.url-prefix": "the dashboard is configured by rest.address and rest.port",
+    "restart-strategy.cleanup": "there is nothing to clean up",
+    "state.backend.forst.": "Spark's is configured by spark.sql.streaming.stateStore.*",
+    "state.backend.fs.": "Spark writes the files of state",
+    "state.backend.latency-track.": "Spark measures its state store",
+    "state.latency-track.": "Spark measures its state store",
+    "state.size-track.": "Spark measures its state store",
+    "state.storage.fs.": "Spark writes the files of state",
+    "traces.": "metrics are configured by spark.metrics.*",
     "state.backend.rocksdb.": "Spark's is configured by spark.sql.streaming.stateStore.*",
     "state.backend.local-recovery": "Spark places tasks near their state",
     "state.changelog.": "Spark's state store writes changelogs",
@@ -468,8 +546,6 @@ IGNORED_PREFIXES: dict[str, str] = {
     "io.": "Spark's local directories are configured by spark.local.dir",
     "web.": "the dashboard is configured by rest.*",
     "historyserver.": "Spark's history server is configured by spark.history.*",
-    "metrics.reporter": "metrics are configured by spark.metrics.*",
-    "metrics.scope.": "metrics are configured by spark.metrics.*",
     "table.": "read by the table environment",
     "sql-client.": "read by the SQL client",
     "user.": "free for the user's own settings",
@@ -487,6 +563,15 @@ def ignored_because(key: str) -> str | None:
         if key.startswith(prefix):
             return reason
     return None
+
+
+def looks_like_an_option(key: str) -> bool:
+    """Whether an unknown key is likely a mistake, rather than a setting of the user's own."""
+    near = difflib.get_close_matches(key, [*OPTIONS, *_OLD_KEYS], n=1, cutoff=0.8)
+    return bool(near) or key.split(".")[0] in _NAMESPACES
+
+
+_NAMESPACES = {known.split(".")[0] for known in [*OPTIONS, *_OLD_KEYS]}
 
 
 def nearest_keys(key: str, count: int = 1) -> list[str]:

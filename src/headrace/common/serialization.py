@@ -95,7 +95,7 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def __init__(self, field_index: int) -> None:
         if field_index < 0:
-            raise InvalidArgumentError(f"a field's number starts at 0, it is not {field_index}")
+            raise InvalidArgumentError(f"Field index must be non-negative, not {field_index}")
         self.field_index = field_index
 
     def serialize(self, element: Any) -> bytes:

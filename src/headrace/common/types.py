@@ -55,9 +55,9 @@ class Row:
         Row(name='Bob', age=7)
     """
 
-    __slots__ = ("_fields", "_row_kind", "_values")
+    __slots__ = ("_names", "_row_kind", "_values")
 
-    _fields: list[str] | None
+    _names: list[str] | None
     _row_kind: RowKind
     _values: tuple[Any, ...]
 
@@ -66,10 +66,10 @@ class Row:
             if args:
                 msg = "a Row takes either positional values or named values, not both"
                 raise ValueError(msg)
-            self._fields = list(kwargs)
+            self._names = list(kwargs)
             self._values = tuple(kwargs.values())
         else:
-            self._fields = None
+            self._names = None
             self._values = args
         self._row_kind = _INSERT
 
@@ -82,7 +82,7 @@ class Row:
         """
         row = _new_row(Row)
         row._values = values
-        row._fields = fields
+        row._names = fields
         row._row_kind = _INSERT
         return row
 
@@ -103,11 +103,11 @@ class Row:
 
     def set_field_names(self, field_names: list[str]) -> None:
         """Name the fields, in order of the values."""
-        self._fields = field_names
+        self._names = field_names
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
         """The values in the order of ``names``; all values, as they are, if the row is unnamed."""
-        fields = self._fields
+        fields = self._names
         if fields is None or fields == names:
             return list(self._values)
         missing = [name for name in names if name not in fields]
@@ -122,11 +122,22 @@ class Row:
         Args:
             recursive: also convert rows inside the values (in rows, lists and dicts).
         """
-        if self._fields is None:
+        if self._names is None:
             msg = "a Row without field names cannot become a dict; name its fields first"
             raise TypeError(msg)
         values = map(_without_rows, self._values) if recursive else self._values
-        return dict(zip(self._fields, values, strict=False))
+        return dict(zip(self._names, values, strict=False))
+
+    @property
+    def _fields(self) -> list[str]:
+        # As in PyFlink, a row without names has no such attribute: programs ask with hasattr.
+        if self._names is None:
+            raise AttributeError("_fields")
+        return self._names
+
+    @_fields.setter
+    def _fields(self, names: list[str]) -> None:
+        self._names = names
 
     def _is_retract_msg(self) -> bool:
         return self._row_kind in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
@@ -136,7 +147,7 @@ class Row:
 
     def _position(self, name: object) -> int:
         try:
-            return self._fields.index(name)  # type: ignore[union-attr, arg-type]
+            return self._names.index(name)  # type: ignore[union-attr, arg-type]
         except (ValueError, AttributeError):
             raise NoSuchFieldError(name) from None
 
@@ -165,13 +176,13 @@ class Row:
         # Called only for names that are not slots or methods. Names with an underscore are
         # refused first: copy and pickle probe for them before the slots are set.
         if not item.startswith("_"):
-            fields = self._fields
+            fields = self._names
             if fields is not None and item in fields:
                 return self._values[fields.index(item)]
         raise AttributeError(item)
 
     def __contains__(self, item: object) -> bool:
-        return item in (self._values if self._fields is None else self._fields)
+        return item in (self._values if self._names is None else self._names)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._values)
@@ -184,7 +195,7 @@ class Row:
             return False
         if self._row_kind is not other._row_kind:
             return False
-        mine, theirs = self._fields, other._fields
+        mine, theirs = self._names, other._names
         if mine is theirs or mine == theirs:
             return self._values == other._values
         if mine is None or theirs is None or sorted(mine) != sorted(theirs):
@@ -192,7 +203,7 @@ class Row:
         return self._values == tuple(other._values[theirs.index(name)] for name in mine)
 
     def __hash__(self) -> int:
-        fields, values = self._fields, self._values
+        fields, values = self._names, self._values
         if fields is None:
             return hash(values)
         # rows with the same fields in another order are equal, so they must hash alike
@@ -200,21 +211,21 @@ class Row:
         return hash(tuple(values[position] for position in order))
 
     def __copy__(self) -> Row:
-        return _restore_row(self._values, self._fields, self._row_kind._value_)
+        return _restore_row(self._values, self._names, self._row_kind._value_)
 
     def __repr__(self) -> str:
-        if self._fields is None:
+        if self._names is None:
             return f"<Row({', '.join(map(repr, self._values))})>"
-        pairs = zip(self._fields, self._values, strict=False)
+        pairs = zip(self._names, self._values, strict=False)
         return f"Row({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Rows of one stream share their fields list, which pickle then writes only once.
         if self._row_kind is _INSERT:
-            if self._fields is None:
+            if self._names is None:
                 return _restore_row, (self._values,)
-            return _restore_row, (self._values, self._fields)
-        return _restore_row, (self._values, self._fields, self._row_kind._value_)
+            return _restore_row, (self._values, self._names)
+        return _restore_row, (self._values, self._names, self._row_kind._value_)
 
 
 _new_row = Row.__new__

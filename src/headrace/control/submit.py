@@ -43,6 +43,7 @@ from headrace.spark.query import SparkQuery
 from headrace.spark.results import packets_of
 from headrace.spark.session import base_session, job_session, state_store_settings
 from headrace.spark.sources import SourceOptions, has_lasting_place, streams_of
+from headrace.spark.user_files import ship
 
 if TYPE_CHECKING:
     from headrace.control.fingerprint import Fingerprint
@@ -71,7 +72,6 @@ class JobSpec:
     interval_ms: int = 0
     job_parameters: dict[str, str] = field(default_factory=dict)
     session: Any = None
-    python_files: list[str] = field(default_factory=list)
     kind: str = "job"  # preview and collect are left out of lists of jobs
 
     def for_preview(self) -> JobSpec:
@@ -113,8 +113,6 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     try:
         _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark is started
         base = spec.session or session_of(spec)
-        for file in spec.python_files:
-            base.sparkContext.addPyFile(file)
         resolve_types(graph, base)
         claimed = _claim(graph, spec, job_dir)
         job, agent = _job(claimed, base, job_dir, spec)
@@ -236,6 +234,7 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
             **state_store_settings(
                 spec.option("state.backend.type"), native=physical.native_job is not None
             ),
+            **ship(base.sparkContext, spec.option),
             **_spark_settings(spec),
         },
         physical.slots,

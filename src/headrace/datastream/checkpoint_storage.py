@@ -69,8 +69,8 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._write_buffer_size = write_buffer_size
 
     def get_checkpoint_path(self) -> str:
-        """Where checkpoints go."""
-        return self._checkpoint_path
+        """Where checkpoints go, without a slash at the end."""
+        return self._checkpoint_path.rstrip("/") or "/"
 
     def get_min_file_size_threshold(self) -> int:
         """What was set: Spark decides on files."""

@@ -139,6 +139,8 @@ class SlotSharingGroup:
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
             """Heap memory to ask for."""
+            if task_heap_memory.get_bytes() == 0:
+                raise InvalidArgumentError("the heap memory of a group must not be 0 bytes")
             return self._with("task_heap_memory", task_heap_memory)
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
@@ -172,6 +174,12 @@ class SlotSharingGroup:
 
         def build(self) -> SlotSharingGroup:
             """The group."""
+            missing = {"cpu_cores", "task_heap_memory"} - self._parts.keys()
+            if missing and (self._parts or self._resources):
+                raise InvalidArgumentError(
+                    f"a group with resources needs {' and '.join(sorted(missing))}",
+                    fix="set both cpu cores and heap memory, or no resource at all",
+                )
             return SlotSharingGroup(
                 self._name, external_resources=dict(self._resources), **self._parts
             )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from enum import Enum
 from typing import ClassVar
+from urllib.parse import urlsplit
 
-from headrace.errors import UnsupportedStepError
+from headrace.errors import InvalidArgumentError, UnsupportedStepError
 
 __all__ = [
     "CustomStateBackend",
@@ -58,10 +59,10 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def set_db_storage_paths(self, *paths: str) -> None:
         """Accepted: Spark puts RocksDB under spark.local.dir."""
-        self._paths = list(paths)
+        self._paths = [_local_folder(path) for path in paths]
 
     def get_db_storage_paths(self) -> list[str]:
-        """What was set."""
+        """What was set, as folders of a machine."""
         return self._paths
 
     def is_incremental_checkpoints_enabled(self) -> bool:
@@ -101,3 +102,12 @@ class CustomStateBackend(StateBackend):
             "a state backend in Java cannot run in headrace",
             fix="set spark.sql.streaming.stateStore.providerClass to a provider of Spark's",
         )
+
+
+def _local_folder(path: str) -> str:
+    parts = urlsplit(path)
+    if parts.scheme not in ("", "file") or not parts.path.startswith("/"):
+        raise InvalidArgumentError(
+            f"{path!r} is not a folder of the local machine", fix="pass a path that begins with /"
+        )
+    return parts.path.rstrip("/") or "/"

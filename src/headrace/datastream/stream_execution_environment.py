@@ -19,7 +19,7 @@ from headrace.datastream.arguments import check_instance
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin, as_type
-from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.errors import InvalidArgumentError
 from headrace.graph.call_site import call_site
 from headrace.graph.nodes import Step
 from headrace.graph.stream_graph import StreamGraph
@@ -54,7 +54,7 @@ class StreamExecutionEnvironment:
         self._graph = StreamGraph()
         self._config = ExecutionConfig(self._configuration)
         self._checkpoint_config = CheckpointConfig(self._configuration)
-        self._python_files: list[str] = []
+        self._local_parallelism = min(os.cpu_count() or 1, 8)
 
     @staticmethod
     def get_execution_environment(
@@ -99,10 +99,7 @@ class StreamExecutionEnvironment:
 
     def get_parallelism(self) -> int:
         """The default parallelism."""
-        return int(self._settings().get_integer("parallelism.default", self._default_parallelism()))
-
-    def _default_parallelism(self) -> int:
-        return min(os.cpu_count() or 1, 8)
+        return int(self._settings().get_integer("parallelism.default", self._local_parallelism))
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
         """The number of key groups; fixed for the life of a job's state."""
@@ -127,11 +124,11 @@ class StreamExecutionEnvironment:
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
         """Accepted and ignored: a micro-batch is flushed as a whole."""
         log.info("set_buffer_timeout has no effect: set execution.checkpointing.interval instead")
-        return self._set("execution.buffer-timeout", timeout_millis)
+        return self._set("execution.buffer-timeout.interval", f"{to_millis(timeout_millis)} ms")
 
     def get_buffer_timeout(self) -> int:
-        """What set_buffer_timeout was given; it has no effect."""
-        return int(self._settings().get_integer("execution.buffer-timeout", 100))
+        """What set_buffer_timeout was given, in milliseconds; it has no effect."""
+        return int(self._settings().get_duration("execution.buffer-timeout.interval", 100))
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Show every step outside of chains."""
@@ -210,11 +207,11 @@ class StreamExecutionEnvironment:
 
     def get_default_local_parallelism(self) -> int:
         """The parallelism when nothing is set: the cores of this machine, at most 8."""
-        return self._default_parallelism()
+        return self._local_parallelism
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        """Set the parallelism of this environment."""
-        self.set_parallelism(parallelism)
+        """Set the parallelism that this environment has when nothing else is set."""
+        self._local_parallelism = parallelism
 
     def register_slot_sharing_group(self, slot_sharing_group: Any) -> StreamExecutionEnvironment:
         """Accepted and ignored: Spark places tasks."""
@@ -235,26 +232,37 @@ class StreamExecutionEnvironment:
 
     def add_python_file(self, file_path: str) -> None:
         """A module, package folder or zip that the workers of a cluster need."""
-        self._python_files.append(file_path)
+        self._append("python.files", (file_path,))
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Not supported: install packages on the cluster's machines, or ship an archive."""
-        raise UnsupportedStepError(
-            "set_python_requirements is not supported",
-            fix="install the packages where Spark's workers run, or use "
-            "add_python_archive with a packed environment",
-        )
+        """Packages for the workers: pip installs them here, Spark sends them along.
+
+        They come before other packages on the workers' path; what a worker has imported already
+        for headrace itself, such as pyarrow, stays as it is. Machines must be of one kind.
+
+        Args:
+            requirements_file_path: a requirements.txt.
+            requirements_cache_dir: a directory with the packages; the network is not asked then.
+        """
+        cache = f"#{requirements_cache_dir}" if requirements_cache_dir else ""
+        self._set("python.requirements", f"{requirements_file_path}{cache}")
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """A packed environment or data archive for the workers (Spark's spark.archives)."""
+        """A zip or tar.gz file that workers unpack; they work in the directory it is then in.
+
+        Args:
+            archive_path: the file.
+            target_dir: the folder it becomes; the file's name if None.
+        """
         name = archive_path if target_dir is None else f"{archive_path}#{target_dir}"
-        self._append("spark.archives", (name,))
+        self._append("python.archives", (name,))
 
     def set_python_executable(self, python_exec: str) -> None:
-        """The interpreter that the workers run."""
+        """The interpreter that the workers run; before the first job of this process."""
         os.environ["PYSPARK_PYTHON"] = python_exec
+        self._set("python.executable", python_exec)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """A file for the workers (Spark's spark.files)."""
@@ -390,7 +398,6 @@ class StreamExecutionEnvironment:
             interval_ms=max(0, self.get_checkpoint_interval()),
             job_parameters=self._config.get_global_job_parameters() or {},
             session=self._session,
-            python_files=list(self._python_files),
         )
 
     def _collect(self, stream: DataStream, name: str, *, alone: bool = False) -> CloseableIterator:

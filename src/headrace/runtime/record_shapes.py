@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ClassShape", "RowShape", "TupleShape", "row_kinds", "with_row_kinds"]
 
 _values_of_row = attrgetter("_values")
-_fields_of_row = attrgetter("_fields")
+_fields_of_row = attrgetter("_names")
 _kind_of_row = attrgetter("_row_kind")
 
 

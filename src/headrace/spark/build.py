@@ -24,6 +24,7 @@ from headrace.spark.file_reader import is_read_by_workers, open_file_paths
 from headrace.spark.native import apply_native
 from headrace.spark.slots import slot_ids
 from headrace.spark.sources import open_source
+from headrace.spark.user_files import SHIPPED
 from headrace.spark.worker import (
     ENVELOPE,
     StageCode,
@@ -50,7 +51,7 @@ def build_packets(
     """The whole job as one streaming DataFrame; its rows are packets for the driver."""
     ids = tuple(slot_ids(plan.slots))
     codes = [
-        _code(source.stage, f"{run_id}/source{number}", ids, number)
+        _code(source.stage, f"{run_id}/source{number}", ids, number, spark)
         for number, source in enumerate(plan.sources)
     ]
     frames = [
@@ -67,7 +68,7 @@ def build_packets(
         frames.append(control.mapInArrow(send, ENVELOPE))
     packets = reduce(lambda left, right: left.unionAll(right), frames)
     for stage in plan.stages:
-        code = _code(stage, f"{run_id}/level{stage.level}", ids, 0)
+        code = _code(stage, f"{run_id}/level{stage.level}", ids, 0, spark)
         if plan.batch:  # no state is kept, so none of what it costs is needed
             exchanged = packets.repartition(plan.slots, "slot")
             packets = exchanged.mapInArrow(bounded_function(code), ENVELOPE)
@@ -78,8 +79,11 @@ def build_packets(
     return packets
 
 
-def _code(stage: StagePlan, key: str, ids: tuple[int, ...], number: int) -> StageCode:
-    return StageCode(key, cloudpickle.dumps(stage), ids, UserCode.of_driver(), number)
+def _code(
+    stage: StagePlan, key: str, ids: tuple[int, ...], number: int, spark: SparkSession
+) -> StageCode:
+    shipped = spark.conf.get(SHIPPED, "") or ""
+    return StageCode(key, cloudpickle.dumps(stage), ids, UserCode.of_driver(), number, shipped)
 
 
 def source_frame(

@@ -25,14 +25,22 @@ from headrace.datastream.formats.csv_reader import CORRUPT_FIELD, CsvReaderForma
 from headrace.datastream.formats.json_reader import JsonReaderFormat
 from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
 from headrace.runtime.parquet_parts import PATHS, is_plain
+from headrace.spark.csv_escapes import LINES, without_escapes
 from headrace.spark.types import spark_schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from headrace.datastream.connectors.base import Source
+    from headrace.datastream.formats.csv_reader import CsvSchema
 
-__all__ = ["ensure_path_exists", "explain_read_failure", "open_file_source", "whole_file_settings"]
+__all__ = [
+    "check_header_order",
+    "ensure_path_exists",
+    "explain_read_failure",
+    "open_file_source",
+    "whole_file_settings",
+]
 
 # Spark's default of 7 days silently ignores a file that arrives with an old date, for example one
 # copied with its times. Flink remembers every file, too.
@@ -137,11 +145,65 @@ def _open_path(
     source: FileSource, spark: SparkSession, path: str, max_files: int | None
 ) -> DataFrame:
     options = _listing_options(source, max_files)
+    if isinstance(source.file_format, CsvReaderFormat):
+        check_header_order(source.file_format.schema, path)
+        if source.file_format.schema.escape_char is not None:
+            return _shape(source, _read_escaped(source, spark, path, options))
     reader = spark.readStream.format(source.file_format.reader_name()).options(**options)
     frame = reader.schema(_file_schema(source)).load(path)
     if _fails_on_bad_lines(source):
-        frame = _fail_on_bad_lines(frame)
+        frame = _fail_on_bad_lines(frame, sf.input_file_name())
     return _shape(source, frame)
+
+
+def _read_escaped(
+    source: FileSource, spark: SparkSession, path: str, options: dict[str, str]
+) -> DataFrame:
+    """The cells of CSV files with an escape character: whole files, then Spark's parser."""
+    file_format = source.file_format
+    assert isinstance(file_format, CsvReaderFormat)
+    listing = {key: options[key] for key in options if key in _LISTING_OPTIONS}
+    reader = spark.readStream.format("text").options(wholetext="true", **listing)
+    files = reader.load(path).select("value", "_metadata.file_path")
+    lines = files.mapInArrow(without_escapes(file_format.schema), LINES)
+    parsing = {**options, "quote": '"', "escape": '"', "mode": "PERMISSIVE"}
+    schema = _file_schema(source)
+    drops = file_format.malformed is MalformedRecords.DROP
+    if drops:
+        schema = st.StructType([*schema.fields, st.StructField(CORRUPT_FIELD, st.StringType())])
+    columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
+    cells = sf.from_csv(lines["line"], columns, parsing)
+    frame = lines.select(cells.alias("cells"), "file").select("cells.*", "file")
+    if drops:
+        return frame.filter(frame[CORRUPT_FIELD].isNull()).drop(CORRUPT_FIELD)
+    return _fail_on_bad_lines(frame, frame["file"]) if _fails_on_bad_lines(source) else frame
+
+
+def check_header_order(schema: CsvSchema, path: str) -> None:
+    """Refuses files whose header has the names of the columns in another order.
+
+    As in Flink a header's names do not count unless they are strict, but then cells would land in
+    the wrong columns.  Only files of this machine that are there already are looked at.
+
+    Raises:
+        ConnectorError: the header of a file names the columns in another order.
+    """
+    if not schema.use_header or "://" in path or _has_wildcards(path):
+        return
+    place = Path(path.removeprefix("file:"))
+    for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+        if not file.is_file() or file.name.startswith((".", "_")):
+            continue
+        with file.open(encoding="utf-8", errors="replace", newline="") as lines:
+            quote = schema.quote_char or ""
+            line = lines.readline().rstrip("\r\n")
+            header = [name.strip(quote) for name in line.split(schema.column_separator)]
+        if header != [*schema.names] and sorted(header) == sorted(schema.names):
+            raise ConnectorError(
+                f"the header of {file} is {header}, but the columns are {list(schema.names)}",
+                where=str(file),
+                fix="add the columns to the schema in the order of the file",
+            )
 
 
 def _file_schema(source: FileSource) -> st.StructType:
@@ -166,13 +228,11 @@ def _fails_on_bad_lines(source: FileSource) -> bool:
     )
 
 
-def _fail_on_bad_lines(frame: DataFrame) -> DataFrame:
+def _fail_on_bad_lines(frame: DataFrame, file: Column) -> DataFrame:
     """Lets good lines pass; the first bad one becomes an error that names it and its file."""
     bad, first = frame[CORRUPT_FIELD], frame[f"`{frame.columns[0]}`"]
     # Spark refuses a query that needs no column but the bad line, as a count() would: hence first.
-    message = sf.concat(
-        sf.lit(_BAD_LINE), sf.input_file_name(), sf.lit(": "), bad, sf.lit(_END), first.isNull()
-    )
+    message = sf.concat(sf.lit(_BAD_LINE), file, sf.lit(": "), bad, sf.lit(_END), first.isNull())
     is_good = sf.when(bad.isNull(), sf.lit(True)).otherwise(  # noqa: FBT003
         sf.raise_error(message).cast("boolean")
     )

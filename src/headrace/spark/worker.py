@@ -29,6 +29,7 @@ from headrace.runtime.parquet_parts import PATHS, read_parquet
 from headrace.runtime.records import Records
 from headrace.runtime.state.backend import DictStore
 from headrace.runtime.task import StopTask, Task, pickle_error
+from headrace.spark import user_files
 from headrace.spark.collection_reader import ARROW_CELLS, PICKLED_CELLS
 from headrace.spark.state_store import MapStateStore
 
@@ -57,6 +58,7 @@ class StageCode:
     slot_ids: tuple[int, ...]
     user_code: UserCode
     source_number: int = 0
+    shipped: str = ""  # what came along for the workers, see user_files.py
 
 
 _tasks: dict[tuple[str, int], Task] = {}
@@ -73,6 +75,7 @@ def _task(code: StageCode, subtask: int, store: Any) -> Task:
 
 def _prepare_process(code: StageCode) -> None:
     code.user_code.adopt()
+    user_files.enter(code.shipped)
     # A batch makes hundreds of thousands of small tuples; scanning them over and over for cycles
     # cost a quarter of the stage's time.
     gc.set_threshold(200_000, 20, 100)

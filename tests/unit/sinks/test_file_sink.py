@@ -66,7 +66,7 @@ def write(
 
 def files(path: Path) -> list[Path]:
     found = (f for f in path.rglob("*") if f.is_file())
-    return sorted(f for f in found if "_headrace" not in f.parts)
+    return sorted(f for f in found if ".headrace" not in f.parts)
 
 
 def lines(path: Path) -> list[str]:
@@ -333,7 +333,7 @@ def test_leftovers_of_dead_attempts_go_with_the_commit(tmp_path: Path) -> None:
     dead.prepare_commit()
     write(sink, [1])
     assert lines(tmp_path) == ["1"]
-    assert list((tmp_path / "_headrace/out/job/staging").iterdir()) == []
+    assert list((tmp_path / ".headrace/out/job/staging").iterdir()) == []
 
 
 # compaction
@@ -514,3 +514,17 @@ def test_the_source_half_is_found_here_too() -> None:
     for name in file_system.__all__:
         assert getattr(file_system, name)
     assert file_system.FileSource is file_source.FileSource
+
+
+def test_a_job_of_an_earlier_version_goes_on_where_it_was(tmp_path: Path) -> None:
+    sink = FileSink.text(str(tmp_path))
+    write(sink, ["a"])
+    (tmp_path / ".headrace").rename(tmp_path / "_headrace")  # where it was before
+    before = files(tmp_path)
+    committer = new_committer(sink)
+    writer = new_writer(sink)
+    writer.write(["a"], None)
+    committer.commit(0, writer.prepare_commit())  # the batch that was written, once more
+    assert [file for file in files(tmp_path) if "_headrace" not in file.parts] == [
+        file for file in before if "_headrace" not in file.parts
+    ]

@@ -16,6 +16,8 @@ from headrace.datastream.connectors import file_sink_options, file_system, sink
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.datastream.formats import csv, json, parquet
 from headrace.errors import InvalidArgumentError, TypeMismatchError
+from headrace.runtime.sinks.bulk_writers import CsvDialect
+from headrace.runtime.sinks.writer_factories import csv_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +66,39 @@ def test_csv_for_a_schema(tmp_path: Path) -> None:
     )
     records = [Row(1, ["a", "b"], True), Row(2, None, False)]
     file = written(tmp_path, csv.CsvBulkWriters.for_schema(schema), records)
-    assert file.read_text() == "id|tags|on\n1|a#b|true\n2|nil|false\n"
+    assert file.read_text() == '"id"|"tags"|"on"\n1|"a#b"|true\n2|nil|false\n'
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "written"),
+    [
+        ({}, "string", "string"),
+        ({}, "two words", '"two words"'),
+        ({}, 'say "hi"', '"say ""hi"""'),
+        ({}, "a-text-that-is-long-enough", '"a-text-that-is-long-enough"'),
+        ({}, "", ""),
+        ({"separator": "|"}, "string", '"string"'),
+        ({"separator": "|", "quote": "`"}, "string", "`string`"),
+        ({"escape": "\\"}, "string,", '"string,"'),
+        ({"escape": "\\"}, '"string2"', '"""string2"""'),
+        ({"escape": "\\"}, "a\\b", '"a\\\\b"'),
+        ({"separator": ";", "quote": "'", "escape": "*"}, "123'4*", "'123''4**'"),
+        ({"separator": ";", "quote": "'", "escape": "*"}, "BEGIN", "BEGIN"),
+        ({"separator": "|", "quote": None}, "a,b,c", "a,b,c"),
+    ],
+)
+def test_csv_quotes_stand_where_flink_puts_them(dialect: Any, text: str, written: str) -> None:
+    lines = csv_lines(CsvDialect(**dialect), Types.ROW_NAMED(["t"], [Types.STRING()]))
+    assert lines.encode([Row(text)]).decode() == f"{written}\n"
+
+
+def test_numbers_in_csv_are_javas() -> None:
+    kinds = [Types.FLOAT(), Types.DOUBLE(), Types.LIST(Types.FLOAT()), Types.BOOLEAN()]
+    lines = csv_lines(CsvDialect(), Types.ROW(kinds))
+    narrow = 1.100000023841858  # what 1.1 is after it was a FLOAT
+    assert (
+        lines.encode([Row(3e38, 2e-308, [narrow, 1.1], True)]) == b"3.0E38,2.0E-308,1.1;1.1,true\n"
+    )
 
 
 def test_csv_refuses_a_row_of_another_length(tmp_path: Path) -> None:

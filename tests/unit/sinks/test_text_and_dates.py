@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import struct
 
 import pytest
 
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row
 from headrace.errors import InvalidArgumentError
 from headrace.runtime.sinks.date_pattern import DatePattern
-from headrace.runtime.sinks.text_form import java_text
+from headrace.runtime.sinks.text_form import java_text, printed_text, text_of
 
 # 2024-03-05 07:08:09.123 UTC, a Tuesday
 MOMENT = 1_709_622_489_123
@@ -71,3 +74,21 @@ def test_patterns_that_cannot_work_are_refused(pattern: str, zone: str) -> None:
 def test_a_misspelt_zone_gets_a_hint() -> None:
     with pytest.raises(InvalidArgumentError, match="did you mean Europe/Berlin"):
         DatePattern("yyyy", "Europe/Berln")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.1, "1.1"), (3e38, "3.0E38"), (1e-5, "1.0E-5"), (16777216.0, "1.6777216E7"), (0.1, "0.1")],
+)
+def test_a_float_of_four_bytes_has_few_digits(value: float, text: str) -> None:
+    """As PyFlink 2.3 prints them: the outer row in Python's notation, all else in Java's."""
+    narrow = struct.unpack("f", struct.pack("f", value))[0]
+    kind = Types.TUPLE([Types.FLOAT(), Types.STRING()])
+    for given in (value, narrow):
+        assert printed_text(Types.FLOAT())(given) == text
+        assert printed_text(kind)((given, "a")) == f"({text},a)"
+        assert printed_text(Types.ROW([Types.FLOAT()]))(Row(given)) == f"+I[{narrow}]"
+        assert text_of(Types.ROW([Types.FLOAT()]))(Row(given)) == f"+I[{text}]"
+        assert text_of(Types.MAP(Types.STRING(), Types.FLOAT()))({"a": given}) == f"{{a={text}}}"
+    assert printed_text(kind)((None, "a")) == "(null,a)"
+    assert printed_text(Types.DOUBLE())(1.1) == "1.1"

@@ -78,7 +78,7 @@ def test_a_schema_collects_columns_and_syntax() -> None:
     options = CsvReaderFormat.for_schema(schema).reader_options()
     assert options["sep"] == "|"
     assert options["escape"] == '"'
-    assert options["enforceSchema"] == "false"
+    assert options["enforceSchema"] == "true"
     assert options["nullValue"] == "-"
     assert options["mode"] == "PERMISSIVE"
     assert builder.clear_columns().build().size() == 0

@@ -102,7 +102,7 @@ class FileSink(Sink, SupportsPreprocessing):
     """Writes records to files in a folder, exactly once.
 
     Readers of the folder only ever see whole files of completed micro-batches: workers write to a
-    hidden area (``_headrace/``), and the driver moves the files of a batch to their final names
+    hidden area (``.headrace/``), and the driver moves the files of a batch to their final names
     once. A job that fails and is started again neither loses nor repeats a record.
 
     The path may be local or any URI that pyarrow knows (``s3://``, ``gs://``, ``abfs://``,

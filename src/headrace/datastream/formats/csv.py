@@ -14,12 +14,13 @@ from headrace.datastream.formats import csv_reader
 from headrace.datastream.formats.csv_reader import CsvReaderFormat, CsvSchema, CsvSchemaBuilder
 from headrace.errors import InvalidArgumentError
 from headrace.missing import missing_attribute
-from headrace.runtime.sinks.bulk_writers import CsvDialect, CsvLines
-from headrace.runtime.sinks.record_fields import declared_names, fields_with
-from headrace.runtime.sinks.writer_factories import CsvWriters
+from headrace.runtime.sinks.bulk_writers import CsvDialect
+from headrace.runtime.sinks.record_fields import declared_names
+from headrace.runtime.sinks.writer_factories import CsvWriters, csv_lines
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
+    from headrace.runtime.sinks.bulk_writers import CsvLines
 
 __all__ = [
     "CsvBulkWriters",
@@ -65,7 +66,7 @@ class CsvBulkWriters:
             array_separators=tuple(schema.array_separators.items()),
             header=schema.use_header,
         )
-        return CsvWriters(dialect, tuple(schema.names))
+        return CsvWriters(dialect, schema.to_type_info())
 
 
 class CsvRowSerializationSchema(SerializationSchema):
@@ -80,8 +81,7 @@ class CsvRowSerializationSchema(SerializationSchema):
     def serialize(self, element: Any) -> bytes:
         """One row as a line, with its line end."""
         if self._lines is None:
-            names = declared_names(self._type_info)
-            self._lines = CsvLines(self._dialect, names, fields_with(names))
+            self._lines = csv_lines(self._dialect, self._type_info)
         return self._lines.encode([element])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -163,11 +163,11 @@ class CsvSchemaBuilder:
         return self._with(skip_first_data_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
-        """Accepted for Flink's sake: a header is always compared with the columns."""
+        """A header must have the names of the columns, in their order."""
         return self._with(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:
-        """The first line of every file names the columns, and must name them in this order."""
+        """The first line of every file is a header; what its names are counts if strict only."""
         return self._with(use_header=use)
 
     def size(self) -> int:
@@ -205,8 +205,10 @@ class CsvReaderFormat(StreamFormat):
         ...     CsvReaderFormat.for_schema(schema), "/data/people"
         ... ).build()
 
-    Coming from Flink: a header must list the columns in the order of the schema; a cell that is no
-    number fails with the file's name; ``malformed`` is ours.
+    With an escape character every file is read as a whole, so it must fit into a worker's memory.
+
+    Coming from Flink: a header that has the names of the columns in another order is refused; a
+    cell that is no number fails with the file's name; ``malformed`` is ours.
     """
 
     def __init__(
@@ -250,10 +252,10 @@ class CsvReaderFormat(StreamFormat):
         options = {
             "sep": schema.column_separator,
             "quote": schema.quote_char or "",
-            # Without an escape character a quote inside quotes is written twice.
-            "escape": schema.escape_char or schema.quote_char or "",
+            # A quote inside quotes is written twice; spark/csv_escapes.py has escape characters.
+            "escape": schema.quote_char or "",
             "header": str(schema.use_header or schema.skip_first_data_row).lower(),
-            "enforceSchema": str(not schema.use_header).lower(),
+            "enforceSchema": str(not (schema.use_header and schema.strict_headers)).lower(),
             "multiLine": "true",
             **malformed_options(self.malformed),
         }

@@ -7,10 +7,8 @@ The public factories are in datastream/formats/.
 from __future__ import annotations
 
 import base64
-import csv
 import datetime as dt
 import decimal
-import io
 import json
 import re
 from abc import ABC, abstractmethod
@@ -25,7 +23,7 @@ from headrace.runtime.sinks.record_fields import has_fields, plain
 from headrace.runtime.sinks.text_form import java_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from headrace.runtime.sinks.record_fields import ToArrow
 
@@ -133,8 +131,8 @@ class CsvDialect:
 
     Attributes:
         separator: between two fields.
-        quote: around fields that need it; None never quotes.
-        escape: before a special character, where quotes are off or a quote is inside.
+        quote: around texts that may need it; None never quotes.
+        escape: before a special character where quotes are off; in quotes it is written twice.
         line_end: after each record.
         null_text: stands for None.
         array_separator: between the elements of a list inside a field.
@@ -152,8 +150,17 @@ class CsvDialect:
     header: bool = False
 
 
+# Longer texts are quoted unseen.
+_LOOKED_AT = 24
+
+
 class CsvLines:
-    """Turns records into CSV lines; the columns are given or those of the first record."""
+    """Turns records into CSV lines; the columns are given or those of the first record.
+
+    Quotes stand where Flink's writer puts them, which looks for no more than small characters: a
+    text has quotes if one of its first characters is not above the separator, the quote and the
+    line end.  With ``|`` between fields that is nearly every text.
+    """
 
     def __init__(
         self,
@@ -164,40 +171,47 @@ class CsvLines:
         self._dialect = dialect
         self._to_fields = to_fields
         self._separators = dict(dialect.array_separators)
-        self._buffer = io.StringIO()
-        self._writer = csv.writer(
-            self._buffer,
-            delimiter=dialect.separator,
-            quotechar=dialect.quote,
-            escapechar=dialect.escape,
-            doublequote=dialect.escape is None,
-            lineterminator=dialect.line_end,
-            quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
-        )
+        special = dialect.separator + (dialect.quote or "") + dialect.line_end
+        escape = re.escape(dialect.escape or "")
+        self._needs_quotes = re.compile(f"[\\0-{re.escape(max(special))}{escape}]").search
+        self._special = re.compile(f"[{re.escape(dialect.separator)}{escape}\\r\\n]")
         self.names = names
 
     def encode(self, values: list[Any]) -> bytes:
         """The lines of some records."""
-        try:
-            self._writer.writerows(map(self._cells, values))
-        except csv.Error as error:
-            raise TypeMismatchError(
-                f"a record cannot be written as CSV: {error}",
-                where="file sink",
-                fix="allow a quote or an escape character in the CSV schema",
-            ) from error
-        return self._take()
+        end = self._dialect.line_end
+        return "".join(self._line(self._cells(value)) + end for value in values).encode()
 
     def header(self) -> bytes:
         """The line of column names."""
-        self._writer.writerow(self.names or [])
-        return self._take()
+        names = map(self._text, self.names or [])
+        return (self._line(names) + self._dialect.line_end).encode()
 
-    def _take(self) -> bytes:
-        text = self._buffer.getvalue()
-        self._buffer.seek(0)
-        self._buffer.truncate()
-        return text.encode()
+    def _line(self, cells: Iterable[str]) -> str:
+        return self._dialect.separator.join(cells)
+
+    def _text(self, text: str) -> str:
+        """A text as it stands in the file."""
+        quote, escape = self._dialect.quote, self._dialect.escape
+        if quote is None:
+            return self._escaped(text)
+        if len(text) <= _LOOKED_AT and not self._needs_quotes(text):
+            return text
+        if escape is not None:
+            text = text.replace(escape, escape * 2)
+        return f"{quote}{text.replace(quote, quote * 2)}{quote}"
+
+    def _escaped(self, text: str) -> str:
+        escape = self._dialect.escape
+        if escape is not None:
+            return self._special.sub(lambda found: escape + found[0], text)
+        if self._special.search(text):
+            raise TypeMismatchError(
+                f"a record cannot be written as CSV: {text!r:.100} needs a quote or an escape",
+                where="file sink",
+                fix="allow a quote or an escape character in the CSV schema",
+            )
+        return text
 
     def _cells(self, value: Any) -> list[str]:
         fields = self._to_fields(value)
@@ -215,16 +229,22 @@ class CsvLines:
     def _cell(self, name: str, value: Any) -> str:
         if value is None:
             return self._dialect.null_text
-        if isinstance(value, str):
-            return value
+        if isinstance(value, bool | int | float | decimal.Decimal):
+            return java_text(value)
+        return self._text(self._plain(name, value))
+
+    def _plain(self, name: str, value: Any) -> str:
+        """A value as text, without quotes."""
+        if value is None:
+            return self._dialect.null_text
         if isinstance(value, list):
             separator = self._separators.get(name, self._dialect.array_separator)
-            return separator.join(self._cell(name, item) for item in value)
+            return separator.join(self._plain(name, item) for item in value)
         if isinstance(value, bytes):
             return base64.b64encode(value).decode()
         if isinstance(value, dict):
             return json.dumps(value, default=json_value, ensure_ascii=False)
-        return java_text(value) if isinstance(value, bool) else str(value)
+        return java_text(value) if isinstance(value, bool | float) else str(value)
 
 
 class CsvWriter(BulkWriter):

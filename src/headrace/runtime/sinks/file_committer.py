@@ -34,7 +34,7 @@ from headrace.runtime.sinks.manifest import (
 
 if TYPE_CHECKING:
     from headrace.runtime.sinks.compaction import MergeFiles
-    from headrace.runtime.sinks.storage import Storage
+    from headrace.runtime.sinks.storage import Storage, StoredFile
 
 # Only the newest manifest is needed; a few more help a person to see what happened.
 MANIFESTS_KEPT = 5
@@ -170,17 +170,22 @@ class FileCommitter(Committer):
         return known
 
     def _read_folder(self) -> _Known:
-        files = self._storage.list(self._layout.folder)
+        folder = self._layout.folder
+        files = self._storage.list(folder)
         for file in files:
             if file.name.endswith(".tmp"):
-                self._storage.delete(f"{self._layout.folder}/{file.name}")
-        listed = (order_of_manifest(file.name) for file in files)
-        orders = sorted(order for order in listed if order is not None)
-        if not orders:
-            return _Known([], None)
-        path = self._layout.manifest(orders[-1])
-        where = f"{self._storage}/{path}"
-        return _Known(orders, Manifest.from_json(self._storage.read(path), where))
+                self._storage.delete(f"{folder}/{file.name}")
+        orders = _orders(files)
+        if orders:
+            return _Known(orders, self._read_manifest(folder, orders[-1]))
+        # A job of an earlier version goes on: its last decision names its files where they are.
+        former = self._layout.former_folder
+        orders = _orders(self._storage.list(former))
+        return _Known([], self._read_manifest(former, orders[-1]) if orders else None)
+
+    def _read_manifest(self, folder: str, order: tuple[int, Kind]) -> Manifest:
+        path = f"{folder}/{self._layout.manifest(order).rpartition('/')[2]}"
+        return Manifest.from_json(self._storage.read(path), f"{self._storage}/{path}")
 
     def _check_all_staged(self, committables: list[FileCommittable]) -> None:
         """Refuses to decide on files that the driver cannot see."""
@@ -197,7 +202,7 @@ class FileCommitter(Committer):
                     f"the driver it {state}",
                     where=str(self._storage),
                     fix="give the sink a path that driver and workers share (a network mount, s3, "
-                    "hdfs), and let nothing else delete files below _headrace",
+                    "hdfs), and let nothing else delete files below .headrace",
                 )
 
     def _sweep_staging(self, batch_id: int) -> None:
@@ -210,6 +215,11 @@ class FileCommitter(Committer):
         while len(known.orders) > MANIFESTS_KEPT:
             self._storage.delete(self._layout.manifest(known.orders[0]))
             del known.orders[0]
+
+
+def _orders(files: list[StoredFile]) -> list[tuple[int, Kind]]:
+    listed = (order_of_manifest(file.name) for file in files)
+    return sorted(order for order in listed if order is not None)
 
 
 class _Known:

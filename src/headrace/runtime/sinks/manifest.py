@@ -6,7 +6,7 @@ then carries out.  Nothing here touches a file, so every rule can be tested with
     <path>/                                          what readers see
         part-4f1c…-0000000007-00000-0000.parquet
         2024-05-01--13/part-…                        a bucket
-        _headrace/<sink uid>/<job id>/               what they do not (leading underscore)
+        .headrace/<sink uid>/<job id>/               what they do not (leading dot)
             staging/<batch>-<subtask>-<attempt>-<n>  written by workers
             pending/part-…                           committed, waiting to be merged
             merging/compacted-part-…                 a merge under way
@@ -59,7 +59,12 @@ class Layout:
     @property
     def folder(self) -> str:
         """The sink's own folder."""
-        return f"_headrace/{quote(self.sink_uid, safe='')}/{quote(self.job_id, safe='')}"
+        return f".headrace/{quote(self.sink_uid, safe='')}/{quote(self.job_id, safe='')}"
+
+    @property
+    def former_folder(self) -> str:
+        """What `folder` was in earlier versions; patterns such as ``*/*`` found it."""
+        return f"_{self.folder[1:]}"
 
     @property
     def staging(self) -> str:

@@ -67,7 +67,7 @@ class RowColumns:
             self._fix(_names_of(record) or self._declared, _width(record))
         names = self._names
         if isinstance(record, Row):
-            fields = record._fields
+            fields = record._names
             if fields is None or fields == names:
                 return self._whole(record._values, record)
             return self._named(dict(zip(fields, record._values, strict=True)), record)

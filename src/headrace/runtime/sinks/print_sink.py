@@ -20,8 +20,7 @@ from headrace.datastream.connectors.sink import (
     WriterContext,
 )
 from headrace.runtime.sinks.driver_progress import DriverProgress
-from headrace.runtime.sinks.text_form import print_text
-from headrace.runtime.sinks.writer_factories import is_typed
+from headrace.runtime.sinks.text_form import printed_text
 
 
 class PrintSink(Sink):
@@ -61,12 +60,12 @@ class PrintWriter(SinkWriter):
     def __init__(self, sink_identifier: str, context: WriterContext) -> None:
         self._prefix = line_prefix(sink_identifier, context.subtask_index, context.parallelism)
         self._subtask = context.subtask_index
-        self._typed = is_typed(context.type_info)
+        self._text = printed_text(context.type_info)
         self._lines: list[PrintedLines] = []
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        prefix, typed = self._prefix, self._typed
-        text = "".join(f"{prefix}{print_text(value, typed=typed)}\n" for value in values)
+        prefix, text_of = self._prefix, self._text
+        text = "".join(f"{prefix}{text_of(value)}\n" for value in values)
         if text:
             self._lines.append(PrintedLines(self._subtask, len(self._lines), text))
 

@@ -169,7 +169,7 @@ def named_fields(value: Any) -> dict[str, Any]:
     Rows and tuples without names get ``f0``, ``f1``, ...; a plain value becomes column ``value``.
     """
     if isinstance(value, Row):
-        names = value._fields or [f"f{i}" for i in range(len(value))]
+        names = value._names or [f"f{i}" for i in range(len(value))]
         return {name: plain(item) for name, item in zip(names, value, strict=True)}
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from headrace.common.serialization import BulkWriterFactory, Encoder
-from headrace.common.typeinfo import PickledBytesTypeInfo
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 from headrace.runtime.sinks.bulk_writers import (
     BulkWriter,
@@ -26,19 +25,14 @@ from headrace.runtime.sinks.bulk_writers import (
 )
 from headrace.runtime.sinks.compaction import ConcatenateFiles, MergeFiles, MergeParquet
 from headrace.runtime.sinks.record_fields import declared_names, fields_with, only_inserts, to_arrow
-from headrace.runtime.sinks.text_form import java_text
+from headrace.runtime.sinks.text_form import shortest_floats, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pyarrow as pa
 
-    from headrace.common.typeinfo import TypeInformation
-
-
-def is_typed(type_info: TypeInformation | None) -> bool:
-    """Whether records have a declared type, rather than being any Python object."""
-    return type_info is not None and not isinstance(type_info, PickledBytesTypeInfo)
+    from headrace.common.typeinfo import RowTypeInfo, TypeInformation
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +64,11 @@ class CsvWriters(BulkWriterFactory):
 
     Attributes:
         dialect: separators and quotes.
-        names: the columns; by default those of the stream's type, or of the first record.
+        row_type: the type of the rows; by default the stream's.
     """
 
     dialect: CsvDialect
-    names: tuple[str, ...] | None = None
+    row_type: RowTypeInfo | None = None
 
     @classmethod
     def with_options(cls, *, header: bool, separator: str) -> CsvWriters:
@@ -85,13 +79,19 @@ class CsvWriters(BulkWriterFactory):
         return not self.dialect.header
 
     def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
-        names = list(self.names) if self.names is not None else declared_names(type_info)
-        lines = CsvLines(self.dialect, names, only_inserts(fields_with(names)))
+        lines = csv_lines(self.dialect, self.row_type or type_info)
         return CsvWriter(out, lines, header=self.dialect.header)
 
     def merge_files(self) -> MergeFiles:
         header_end = self.dialect.line_end.encode() if self.dialect.header else None
         return ConcatenateFiles(header_end=header_end)
+
+
+def csv_lines(dialect: CsvDialect, type_info: TypeInformation | None) -> CsvLines:
+    """Turns records of a type into the lines of a CSV file."""
+    names, shorten = declared_names(type_info), shortest_floats(type_info)
+    fields = only_inserts(fields_with(names))
+    return CsvLines(dialect, names, lambda value: fields(shorten(value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class TextLines(BulkWriterFactory):
     concatenable = True
 
     def create(self, out: IO[bytes], type_info: TypeInformation | None) -> BulkWriter:
-        text: Callable[[Any], str] = java_text if is_typed(type_info) else str
+        text = text_of(type_info)
         charset = self.charset
         return LinesWriter(out, lambda value: f"{text(value)}\n".encode(charset))
 

@@ -169,7 +169,7 @@ def _named_row(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
 
     def convert(value: Any) -> Row:
         # a row may have been given by place, without names
-        known = dict(zip(value._fields or old["names"], value, strict=True))
+        known = dict(zip(value._names or old["names"], value, strict=True))
         cells = [None if part is None else part(known.get(name)) for name, part in parts]
         return Row.of_values(tuple(cells), names)
 

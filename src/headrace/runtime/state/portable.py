@@ -75,7 +75,7 @@ def _extension(value: Any) -> msgpack.ExtType:
 
 _WRITERS: dict[type, Callable[[Any], tuple[int, Any]]] = {
     tuple: lambda v: (_TUPLE, list(v)),
-    Row: lambda v: (_ROW, [list(v), v._fields, v.get_row_kind().value]),
+    Row: lambda v: (_ROW, [list(v), v._names, v.get_row_kind().value]),
     decimal.Decimal: lambda v: (_DECIMAL, str(v)),
     datetime.datetime: lambda v: (_DATETIME, v.isoformat()),
     datetime.date: lambda v: (_DATE, v.isoformat()),
