@@ -55,10 +55,15 @@ def _stand_in(module: str, name: str, reason: str) -> MissingName:
 
 
 def missing_attribute(module: str, name: str) -> Any:
-    """The last line of a module's ``__getattr__``: a stand-in, if PyFlink's module has the name."""
+    """The last line of a module's ``__getattr__``: a stand-in, if PyFlink's module has the name.
+
+    Of a module that is missing but for a few names, PyFlink's may have any name.
+    """
     from headrace.missing_names import NAMES
 
     reason = NAMES.get(f"{module}:{name}")
+    if reason is None and not name.startswith("_"):
+        reason = _reason_of(module)
     if reason is None:
         msg = f"module {module!r} has no attribute {name!r}"
         raise AttributeError(msg)

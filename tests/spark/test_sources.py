@@ -35,6 +35,7 @@ from headrace.runtime.codec import codec_for
 from headrace.spark.dataframe_source import DataFrameSource
 from headrace.spark.file_reader import explain_read_failure, whole_file_settings
 from headrace.spark.sources import SourceOptions, open_source
+from headrace.table import DataTypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -333,6 +334,28 @@ def test_csv_cells_become_fields(job: Job, tmp_path: Path) -> None:
     assert rows[0] == (1, 'say "hi", x', ["a", "b"])
     assert rows[1][:2] == (2, "")
     assert rows[2] == (3, "two\nlines", ["c"])
+
+
+def test_csv_columns_of_the_table_apis_types(job: Job, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("127|3e38|1.5|1;2;3|true:false|a,b,c\n")
+    schema = (
+        CsvSchema.builder()
+        .add_number_column("tiny", DataTypes.TINYINT())
+        .add_number_column("float", DataTypes.FLOAT())
+        .add_number_column("decimal", DataTypes.DECIMAL(2, 0))
+        .add_array_column("numbers", separator=";", element_type=DataTypes.INT())
+        .add_array_column("booleans", separator=":", element_type=DataTypes.BOOLEAN())
+        .add_array_column("texts", separator=",", element_type=DataTypes.STRING())
+        .set_column_separator("|")
+        .disable_quote_char()
+        .build()
+    )
+    (row,) = job.run(files(CsvReaderFormat.for_schema(schema), tmp_path / "a.csv"))
+    assert row["tiny"] == 127
+    assert row["float"] == pytest.approx(3e38)
+    assert str(row["decimal"]) == "2"
+    assert (row["numbers"], row["booleans"]) == ([1, 2, 3], [True, False])
+    assert row["texts"] == ["a", "b", "c"]
 
 
 def test_names_in_a_csv_header_do_not_count_unless_strict(

@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"headrace"},
     "common": {"headrace", "errors"},
     "metrics": {"headrace", "common"},
+    "table": BASE,
     "vocabulary": BASE,
     "runtime": BASE | {"vocabulary"},
     "graph": BASE | {"vocabulary", "runtime"},

@@ -209,14 +209,15 @@ def check_header_order(schema: CsvSchema, path: str) -> None:
 def _file_schema(source: FileSource) -> st.StructType:
     """The columns as the file has them: an array in a CSV file is a text."""
     schema = spark_schema_of(source.produced_type())
-    arrays = _array_columns(source)
+    other: dict[str, st.DataType] = {}
+    if isinstance(source.file_format, CsvReaderFormat):
+        columns = source.file_format.schema
+        other.update(dict.fromkeys(columns.array_separators, st.StringType()))
+        other.update((name, st.DecimalType(*digits)) for name, digits in columns.decimals.items())
     if _fails_on_bad_lines(source):
         schema = st.StructType([*schema.fields, st.StructField(CORRUPT_FIELD, st.StringType())])
     return st.StructType(
-        [
-            st.StructField(field.name, st.StringType() if field.name in arrays else field.dataType)
-            for field in schema
-        ]
+        [st.StructField(field.name, other.get(field.name, field.dataType)) for field in schema]
     )
 
 
@@ -239,11 +240,6 @@ def _fail_on_bad_lines(frame: DataFrame, file: Column) -> DataFrame:
     return frame.filter(is_good).drop(CORRUPT_FIELD)
 
 
-def _array_columns(source: FileSource) -> dict[str, str]:
-    is_csv = isinstance(source.file_format, CsvReaderFormat)
-    return dict(source.file_format.schema.array_separators) if is_csv else {}  # type: ignore[attr-defined]
-
-
 def _shape(source: FileSource, frame: DataFrame) -> DataFrame:
     file_format = source.file_format
     if isinstance(file_format, _TextLineFormat) and file_format.charset != "UTF-8":
@@ -252,7 +248,7 @@ def _shape(source: FileSource, frame: DataFrame) -> DataFrame:
         )
     if not isinstance(file_format, CsvReaderFormat):
         return frame
-    schema, arrays = spark_schema_of(source.produced_type()), _array_columns(source)
+    schema, arrays = spark_schema_of(source.produced_type()), file_format.schema.array_separators
     blank_is_text = file_format.schema.null_value is None
     texts = _text_columns(file_format) if blank_is_text else set()
     columns: list[Column] = []
@@ -263,6 +259,8 @@ def _shape(source: FileSource, frame: DataFrame) -> DataFrame:
         elif field.name in texts:
             # Spark reads an empty cell as null.
             column = sf.coalesce(column, sf.lit(""))
+        elif field.name in file_format.schema.decimals:
+            column = column.cast(field.dataType)
         columns.append(column.alias(field.name))
     return frame.select(*columns)
 

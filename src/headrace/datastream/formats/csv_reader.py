@@ -31,11 +31,14 @@ class CsvSchema:
         types: their types.
         array_separators: what separates the elements of an array column, by column name; an empty
             text means that the whole cell is one element.
+        decimals: the digits and those behind the point of decimal columns that say so; cells with
+            more are rounded.
     """
 
     names: tuple[str, ...] = ()
     types: tuple[TypeInformation, ...] = ()
     array_separators: Mapping[str, str] = field(default_factory=dict)
+    decimals: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     column_separator: str = ","
     quote_char: str | None = '"'
     escape_char: str | None = None
@@ -68,6 +71,7 @@ class CsvSchemaBuilder:
 
     def __init__(self) -> None:
         self._columns: list[tuple[str, TypeInformation, str | None]] = []
+        self._decimals: dict[str, tuple[int, int]] = {}
         self._syntax = CsvSchema()
 
     def build(self) -> CsvSchema:
@@ -77,6 +81,7 @@ class CsvSchemaBuilder:
             names=tuple(name for name, _, _ in self._columns),
             types=tuple(kind for _, kind, _ in self._columns),
             array_separators={n: sep for n, _, sep in self._columns if sep is not None},
+            decimals=dict(self._decimals),
         )
 
     def add_array_column(
@@ -92,6 +97,8 @@ class CsvSchemaBuilder:
 
     def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
         """A column of numbers, ``Types.LONG()`` unless ``number_type`` says otherwise."""
+        if hasattr(number_type, "precision"):  # DataTypes.DECIMAL(4, 2)
+            self._decimals[name] = (number_type.precision, number_type.scale)
         return self._add(name, Types.LONG() if number_type is None else as_type_info(number_type))
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
@@ -102,11 +109,13 @@ class CsvSchemaBuilder:
         """All columns of another schema, after those added so far."""
         for name, kind in zip(schema.names, schema.types, strict=True):
             self._add(name, kind, schema.array_separators.get(name))
+        self._decimals.update(schema.decimals)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
         """Forgets the columns."""
         self._columns.clear()
+        self._decimals.clear()
         return self
 
     def set_allow_comments(self, allow: bool = True) -> CsvSchemaBuilder:
