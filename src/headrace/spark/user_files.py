@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # The setting of a job's session that tells its workers what to look for.
 SHIPPED = "headrace.shipped"
 _ARCHIVES, _PACKAGES = "archives", "packages-"
-_started_in = Path.cwd()
 # requirements that were installed by this process: digest to archive
 _installed: dict[str, str] = {}
 
@@ -61,12 +60,23 @@ def ship(context: SparkContext, option: Callable[[str], Any]) -> dict[str, str]:
 def enter(shipped: str) -> None:
     """Let this worker find what came along: packages first on its path, archives where it works."""
     os.environ["python"] = sys.executable  # noqa: SIM112 - what PyFlink's workers have
+    root = SparkFiles.getRootDirectory() if shipped else ""
     names = shipped.split(",")
-    root = Path(SparkFiles.getRootDirectory()) if shipped else _started_in
-    os.chdir(root if _ARCHIVES in names else _started_in)
-    for name in names:
-        if name.startswith(_PACKAGES) and str(root / name) not in sys.path:
-            sys.path.insert(0, str(root / name))
+    _work_in(root if _ARCHIVES in names else None)
+    packages = [str(Path(root, name)) for name in names if name.startswith(_PACKAGES)]
+    sys.path[:0] = [package for package in packages if package not in sys.path]
+
+
+_left: list[str] = []  # where this worker was before it went to its archives
+
+
+def _work_in(folder: str | None) -> None:
+    if folder is not None:
+        if not _left:
+            _left.append(str(Path.cwd()))
+        os.chdir(folder)
+    elif _left:
+        os.chdir(_left.pop())
 
 
 def _listed(value: str | None) -> list[str]:

@@ -21,6 +21,10 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
+from headrace.runtime.state.backend import DictStore
+from headrace.runtime.state.entries import export, load
+from headrace.runtime.state.savepoint_files import to_batches, to_entries
+from headrace.runtime.state.spooled import SpooledStore
 from headrace.testing import LocalRunner
 
 EVENT = Types.ROW_NAMED(["user", "time"], [Types.STRING(), Types.LONG()])
@@ -148,3 +152,18 @@ def test_a_list_as_key_counts_as_a_tuple() -> None:
     )
     summed = events().key_by(lambda record: [record[0]]).reduce(add)
     assert run(summed, EVENTS[1:3], restart=True) == [repr((None, 2)), repr((None, 5))]
+
+
+def test_savepoints_hold_the_state_and_the_timers_of_none() -> None:
+    with LocalRunner(events().key_by(key).process(Memory()).uid("memory"), parallelism=1) as job:
+        job.run_batch(EVENTS)
+        ((_, store),) = ((place, s) for place, s in job._stores.items() if s.content)
+    with SpooledStore(store.content.items()) as pages:
+        entries = list(export(pages, {"memory": 128}))
+    moved = DictStore()
+    load(moved, (e for batch in to_batches(entries) for e in to_entries(batch)))
+    with SpooledStore(moved.content.items()) as pages:
+        again = list(export(pages, {"memory": 128}))
+    assert sorted(map(repr, again)) == sorted(map(repr, entries))
+    of_none = {entry.state for entry in again if entry.key_group >= 0 and entry.key is None}
+    assert of_none == {"user/count", "user/times", "timers/event"}
