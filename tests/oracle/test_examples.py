@@ -1,0 +1,101 @@
+"""PyFlink's own examples print on headrace what they print on PyFlink.
+
+In: examples.py, examples.json.  `make test` runs all of them without Spark and two as programs on
+Spark; `make oracle` runs all of them on Spark, and PyFlink again.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.connectors.sink import WriterContext
+from headrace.errors import HeadraceError
+from headrace.runtime.sinks.print_sink import PrintWriter
+from headrace.testing import collect_locally
+from oracle import examples, session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FULL = os.environ.get("HEADRACE_ORACLE") == "full"
+ON_SPARK = examples.COMPARED if FULL else ("word_count", "windowing/tumbling_time_window")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sources() -> None:
+    reason = session.missing_reason()
+    if reason is not None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+def run(name: str, tmp_path: Path, run_name: str) -> dict[str, Any]:
+    script = tmp_path / "example.py"
+    script.write_text(examples.for_headrace(name), encoding="utf-8")
+    return runpy.run_path(str(script), run_name=run_name)
+
+
+def printed_locally(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What an example prints if its streams are computed in this process."""
+    waiting: list[DataStream] = []
+    lines: list[str] = []
+
+    def execute(env: StreamExecutionEnvironment, job_name: str | None = None) -> None:
+        for stream in waiting:
+            context = WriterContext(0, 1, "a", "job", "print", 0, stream.get_type())
+            writer = PrintWriter("", context)
+            writer.write(collect_locally(stream), None)
+            lines.extend(line.text for line in writer.prepare_commit())
+        waiting.clear()
+
+    def remember(stream: DataStream, sink_identifier: str | None = None) -> None:
+        waiting.append(stream)
+
+    monkeypatch.setattr(DataStream, "print", remember)
+    monkeypatch.setattr(StreamExecutionEnvironment, "execute", execute)
+    monkeypatch.setattr("sys.argv", ["example.py"])
+    run(name, tmp_path, "__main__")
+    return examples.results("".join(lines))
+
+
+@pytest.mark.parametrize("name", examples.COMPARED)
+def test_an_example_gives_pyflinks_result_without_spark(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert printed_locally(name, tmp_path, monkeypatch) == examples.stored()[name]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ON_SPARK)
+def test_an_example_prints_pyflinks_result_on_spark(name: str) -> None:
+    assert examples.on_spark(name) == examples.stored()[name]
+
+
+@pytest.mark.skipif(not FULL, reason="runs PyFlink on every example: make oracle")
+@pytest.mark.parametrize("name", examples.COMPARED)
+def test_pyflink_still_prints_what_is_stored(name: str) -> None:
+    assert examples.on_pyflink(name) == examples.stored()[name]
+
+
+def others() -> list[str]:
+    if session.missing_reason() is not None:
+        return []
+    return [name for name in examples.all_names() if name not in examples.COMPARED]
+
+
+@pytest.mark.parametrize("name", others())
+def test_an_example_that_needs_what_is_missing_says_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka, Elasticsearch, Pulsar, the Table API, asynchronous functions."""
+    monkeypatch.setattr("sys.argv", ["example.py"])
+    run(name, tmp_path, "example")  # imports, and defines its functions
+    with pytest.raises(HeadraceError) as caught:
+        run(name, tmp_path, "__main__")
+    assert caught.value.fix
