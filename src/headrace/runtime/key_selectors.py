@@ -65,7 +65,7 @@ class Keying:
         except Exception as error:
             raise user_code_error(error, "the key selector", cursor.current) from error
         # Python hashes no lists, PyFlink takes them as keys: they count as tuples.
-        return list(map(_without_lists, keys)) if list in map(type, keys) else keys
+        return list(map(_without_lists, keys)) if list in set(map(type, keys)) else keys
 
     def column(self, records: Records) -> pa.Array | None:
         """The column that holds the keys, if the selector only picks a field without nulls."""
