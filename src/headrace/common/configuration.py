@@ -155,6 +155,8 @@ class Configuration:
         text = (value or "").strip()
         if text.startswith("[") and text.endswith("]"):
             parts = text[1:-1].split(",")
+        elif text.startswith("- "):
+            parts = [line.strip().removeprefix("- ") for line in text.splitlines()]
         else:
             parts = text.split(";")
         return [part.strip().strip("'\"") for part in parts if part.strip()]

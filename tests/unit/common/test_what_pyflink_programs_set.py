@@ -58,6 +58,7 @@ def test_a_key_that_begins_or_looks_like_an_option_is_a_mistake(key: str) -> Non
 def test_an_empty_list_value() -> None:
     assert Configuration.parse_list_value(None) == []
     assert Configuration.parse_list_value("") == []
+    assert Configuration.parse_list_value("- a.jar\n- b.jar") == ["a.jar", "b.jar"]
 
 
 def test_execution_configs_are_equal_by_what_is_set() -> None:
