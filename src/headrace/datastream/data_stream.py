@@ -35,6 +35,7 @@ from headrace.datastream.connected_streams import (
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.expressions import VALUE, Expression, is_expression
 from headrace.datastream.interval_join import IntervalJoin, IntervalJoined, needs_keys
+from headrace.datastream.join_keys import check_other
 from headrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.rolling import RollingAggregates
@@ -341,7 +342,7 @@ class DataStream:
         """All records of several streams of one type; no order between them."""
         origins = list(self._branch())
         for stream in streams:
-            check_instance("union", stream, DataStream, "first.union(second, third)")
+            check_other("union", self, stream)
             if stream.get_type() != self.get_type():
                 raise InvalidArgumentError(
                     f"union needs streams of one type, not {self.get_type()} and "
@@ -361,8 +362,9 @@ class DataStream:
     def connect(self, ds: Any) -> Any:
         """Two streams, of any types, into one function with two inputs."""
         if isinstance(ds, BroadcastStream):
+            check_other("connect", self, ds.stream)
             return BroadcastConnectedStream(self, ds)
-        check_instance("connect", ds, DataStream, "first.connect(second)")
+        check_other("connect", self, ds)
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream) -> JoinedStreams:

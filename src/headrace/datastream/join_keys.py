@@ -16,6 +16,7 @@ from headrace.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
+from headrace.datastream.arguments import check_instance
 from headrace.datastream.stream_builder import as_type
 from headrace.errors import InvalidArgumentError
 from headrace.graph.call_site import call_site
@@ -39,13 +40,10 @@ _KINDS = {
 
 
 def check_other(what: str, first: DataStream, second: Any) -> None:
-    """The other side of a join is a stream of the same environment."""
+    """What a stream is joined, connected or united with is a stream of the same environment."""
     from headrace.datastream.data_stream import DataStream
 
-    if not isinstance(second, DataStream):
-        raise InvalidArgumentError(
-            f"{what} expects a stream, not {type(second).__name__}", where=call_site()
-        )
+    check_instance(what, second, DataStream, f"first.{what}(second)")
     if second._env is not first._env:
         raise InvalidArgumentError(
             f"{what} got a stream of another environment",

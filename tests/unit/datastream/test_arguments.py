@@ -103,6 +103,11 @@ def keyed() -> Any:
     return pairs().key_by(0)
 
 
+def connected() -> Any:
+    first = pairs()
+    return first.connect(first.map(tuple))
+
+
 REFUSED: dict[str, Callable[[], Any]] = {
     "map_of_a_number": lambda: pairs().map(3),
     "map_of_a_class": lambda: pairs().map(Upper),
@@ -141,11 +146,13 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "window_process_of_none": lambda: pairs().window_all(TUMBLING).process(None),
     "side_output_by_name": lambda: pairs().get_side_output("late"),
     "union_with_a_list": lambda: pairs().union([1, 2]),
+    "union_with_another_environment": lambda: pairs().union(pairs()),
+    "connect_with_another_environment": lambda: pairs().connect(pairs()),
     "connect_with_a_list": lambda: pairs().connect([1, 2]),
-    "co_map_of_a_map_function": lambda: pairs().connect(pairs()).map(Upper()),
-    "co_map_of_a_class": lambda: pairs().connect(pairs()).map(Both),
-    "co_flat_map_of_a_function": lambda: pairs().connect(pairs()).flat_map(max),
-    "co_process_of_none": lambda: pairs().connect(pairs()).process(None),
+    "co_map_of_a_map_function": lambda: connected().map(Upper()),
+    "co_map_of_a_class": lambda: connected().map(Both),
+    "co_flat_map_of_a_function": lambda: connected().flat_map(max),
+    "co_process_of_none": lambda: connected().process(None),
     "watermarks_of_none": lambda: pairs().assign_timestamps_and_watermarks(None),
     "partitioner_that_is_a_number": lambda: pairs().partition_custom(1, max),
     "partitioner_with_key_none": lambda: pairs().partition_custom(max, None),
