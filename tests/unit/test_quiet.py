@@ -34,6 +34,27 @@ ValueError: of mine
 """
 
 
+END_OF_FILE = b"""\
+Traceback (most recent call last):
+  File "/x/lib/pyspark.zip/pyspark/worker.py", line 1800, in main
+    eval_type = read_int(infile)
+  File "/x/site-packages/pyspark/serializers.py", line 597, in read_int
+    raise EOFError
+EOFError
+"""
+WHILE_FLUSHING = (
+    b"""\
+PySpark daemon failed to flush the output to the worker process:
+"""
+    + CUT_OFF
+    + b"""
+During handling of the above exception, another exception occurred:
+
+"""
+    + END_OF_FILE.replace(b"EOFError\n", b"ConnectionResetError: [Errno 104] reset by peer\n")
+)
+
+
 def told(text: bytes) -> bytes:
     return b"".join(_worth_telling(text.splitlines(keepends=True)))
 
@@ -43,6 +64,29 @@ def test_chatter_and_cut_off_workers_are_dropped_and_the_rest_is_passed_on() -> 
     assert told(OF_THE_USER) == OF_THE_USER
     unfinished = CUT_OFF.rpartition(b"BrokenPipe")[0]
     assert told(unfinished) == unfinished
+
+
+@pytest.mark.parametrize("text", [END_OF_FILE, WHILE_FLUSHING])
+def test_every_way_in_which_a_cut_off_worker_ends_is_dropped(text: bytes) -> None:
+    assert told(text + b"world\n") == b"world\n"
+    of_users = text.replace(b"/pyspark/serializers.py", b"/mine/serializers.py")
+    assert b"mine/serializers.py" in told(of_users)
+    assert told(END_OF_FILE.replace(b"EOFError\n", b"ValueError: mine\n")).endswith(b"mine\n")
+
+
+def test_py4j_says_nothing_of_its_connections_unless_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    py4j = logging.getLogger("py4j")
+    caplog.set_level(logging.INFO)  # as logging.basicConfig(level=INFO)
+    monkeypatch.setattr(py4j, "level", logging.NOTSET)
+    quiet_callbacks()
+    logging.getLogger("py4j.clientserver").info("Python Server ready to receive messages")
+    assert caplog.text == ""
+    py4j.setLevel(logging.DEBUG)
+    quiet_callbacks()
+    logging.getLogger("py4j.clientserver").info("Python Server ready to receive messages")
+    assert "ready" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["py4j.clientserver", "py4j.java_gateway"])

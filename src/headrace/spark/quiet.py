@@ -3,8 +3,8 @@
 What the JVM and the Python workers write to standard error passes through a thread here, which
 drops the chatter of their start and what workers of stopped jobs say; everything else, a user's own
 prints included, is passed on.
-py4j logs what a callback raises, where logging is configured: errors that headrace itself tells, or
-that end a batch of a job that was stopped, are not logged as well.
+py4j logs its connections, and what a callback raises, where logging is configured: errors that
+headrace itself tells, or that end a batch of a job that was stopped, are not logged as well.
 """
 
 from __future__ import annotations
@@ -28,6 +28,17 @@ _CHATTER = re.compile(
     rb"|Unable to load native-hadoop library"
     rb"|Streaming TransformWithStateInPandas Python worker"
     rb"|org\.apache\.spark\.deploy\.SparkSubmit"
+    rb"|PySpark daemon failed to flush the output to the worker process"
+)
+
+# How a worker ends whose job was stopped: the JVM closed the connection.
+_CUT_OFF = (b"BrokenPipeError", b"EOFError", b"ConnectionResetError")
+_NOT_USERS = re.compile(
+    rb'[/"](pyspark|py4j|headrace/spark)/|<frozen |/lib/python3\.\d+/[^/]+\.py"'
+)
+_JOINTS = (
+    b"During handling of the above exception",
+    b"The above exception was the direct cause",
 )
 
 
@@ -43,9 +54,13 @@ def quiet_start() -> Iterator[None]:
     finally:
         os.dup2(saved, 2)
         os.close(saved)
-        threading.Thread(
-            target=_pass_on, args=(reader,), name="headrace-jvm-output", daemon=True
-        ).start()
+        _filter_in_background(reader)
+
+
+def _filter_in_background(reader: int) -> None:
+    threading.Thread(
+        target=_pass_on, args=(reader,), name="headrace-jvm-output", daemon=True
+    ).start()
 
 
 def _pass_on(reader: int) -> None:
@@ -63,11 +78,14 @@ def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
         if traceback or line.startswith(b"Traceback (most recent call last)"):
             traceback.append(line)
             if not line.startswith((b" ", b"Traceback")):
-                yield from () if _is_of_cut_off_worker(traceback) else traceback
+                after_chatter = _is_of_cut_off_worker(traceback)
+                yield from () if after_chatter else traceback
                 traceback = []
             continue
         chatter = _CHATTER.search(line) is not None
-        after_chatter = chatter or (after_chatter and not line.strip())
+        # what joins two tracebacks goes with the first one
+        rest = not line.strip() or line.startswith(_JOINTS)
+        after_chatter = chatter or (after_chatter and rest)
         if not after_chatter:
             yield line
     yield from traceback
@@ -75,10 +93,8 @@ def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 def _is_of_cut_off_worker(traceback: list[bytes]) -> bool:
     """Whether a worker only found that nobody waits for its results: its job was stopped."""
-    files = [line for line in traceback if line.startswith(b"  File ")]
-    return traceback[-1].startswith(b"BrokenPipeError") and all(
-        b"pyspark/daemon.py" in line for line in files
-    )
+    files = [line for line in traceback if line.lstrip().startswith(b'File "')]
+    return traceback[-1].startswith(_CUT_OFF) and all(_NOT_USERS.search(line) for line in files)
 
 
 @contextlib.contextmanager
@@ -99,7 +115,13 @@ class ToldElsewhere(Exception):
 
 
 def quiet_callbacks() -> None:
-    """Keep `ToldElsewhere` out of py4j's log; other errors of callbacks stay in it."""
+    """Keep `ToldElsewhere` out of py4j's log; other errors of callbacks stay in it.
+
+    What it says of its connections, at level INFO, is shown to those who ask py4j's log for it.
+    """
+    py4j = logging.getLogger("py4j")
+    if py4j.level == logging.NOTSET:
+        py4j.setLevel(logging.WARNING)
     for name in ("py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).addFilter(_is_news)  # the same filter twice is one
 

@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
-from headrace.spark.quiet import quiet_start
+from headrace.spark.quiet import quiet_callbacks, quiet_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,6 +79,7 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         settings: the user's ``spark.*`` settings; those of the context apply to a new one only.
         master: Spark's master URL, such as ``local[2]`` or ``spark://host:7077``.
     """
+    quiet_callbacks()
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
