@@ -233,8 +233,8 @@ def stop(
         bool,
         typer.Option(
             "--drain",
-            help="Let event time reach its end first: all windows and timers fire. The job is then "
-            "over for good.",
+            help="Let event time reach its end first: all windows and timers fire. If the job is "
+            "run again, event time begins anew.",
         ),
     ] = False,
     savepoint: Annotated[

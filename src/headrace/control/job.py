@@ -144,8 +144,8 @@ class Job:
         """End behind the batch that is running; the checkpoint is complete and stays.
 
         Args:
-            drain: let event time reach its end first, so that all windows and timers fire. The job
-                is then over for good: do not start it on the same checkpoint again.
+            drain: let event time reach its end first, so that all windows and timers fire. If the
+                job is run again on the same checkpoint, event time begins anew.
         """
         with self._lock:
             if is_terminal(self._status) or self._stopping is not None:

@@ -38,7 +38,7 @@ from headrace.runtime.sinks.storage import Storage, absolute_target
 from headrace.spark.build import build_packets, control_dir
 from headrace.spark.native_job import native_settings, open_native, run_native_batch
 from headrace.spark.native_types import resolve_types
-from headrace.spark.native_windows import is_at_end
+from headrace.spark.native_windows import begin_event_time_anew, is_at_end
 from headrace.spark.query import SparkQuery
 from headrace.spark.results import packets_of
 from headrace.spark.session import base_session, job_session, state_store_settings
@@ -361,6 +361,8 @@ def _query(
     )
     native = physical.native_job
     if native is not None:
+        if native.window is not None:
+            begin_event_time_anew(f"{job_dir}/query")
         frame = open_native(native, spark, job_dir, options, own_query=True)
     else:
         # an id for every attempt: workers must not go on with what they cached in the last one

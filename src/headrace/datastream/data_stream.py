@@ -454,7 +454,11 @@ class DataStream:
         return BroadcastStream(spread, descriptors)
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
-        """Let a function choose the subtask: ``partitioner(key, number_of_subtasks) -> int``."""
+        """Let a function choose the subtask: ``partitioner(key, number_of_subtasks) -> int``.
+
+        A partitioner that counts what it has seen begins anew with every batch, so that a task that
+        has to run again sends the same records to the same subtasks.
+        """
         check_function("partition_custom", partitioner, "Partitioner", "partition")
         choose: Callable[[Any, int], int] = getattr(partitioner, "partition", None) or partitioner
         return self._repartition(Custom(choose, _selector(key_selector)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headrace.runtime.codec import Codec
 
 ARROW, PICKLED, WATERMARK, MESSAGE = 1, 2, 3, 4
+END = 5  # of the input: whatever a later batch brings belongs to another run of the job
 TO_DRIVER = 0xFFFF  # the edge number of messages that no stage reads
 
 _HEADER = struct.Struct("<BBHIQ")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.runtime.buffers import MESSAGE, TO_DRIVER, WATERMARK, message_frame
+from headrace.runtime.buffers import END, MESSAGE, TO_DRIVER, WATERMARK, message_frame
 from headrace.runtime.outbox import Outbox
 from headrace.runtime.records import MAX_TIMESTAMP
 from headrace.runtime.watermarks import ALL_CHANNELS
@@ -36,6 +36,8 @@ def control_packets(edges: list[tuple[int, int]], slots: int, *, end: bool) -> I
     outbox = Outbox(slots)
     wake_up(outbox, slots)
     if end:
+        for slot in range(slots):  # passes through all stages to the driver, for which it is empty
+            outbox.add(slot, message_frame(END, TO_DRIVER, None))
         for edge, parallelism in edges:
             frame = message_frame(WATERMARK, edge, (ALL_CHANNELS, MAX_TIMESTAMP))
             for slot in range(parallelism):

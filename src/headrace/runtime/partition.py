@@ -1,6 +1,10 @@
 """How records choose their subtask: Flink's partitioners, applied to whole lists of records.
 
 In: Records of a producer.  Out: (subtask, Records) pairs.  Next: runtime/outbox.py
+
+Where records go follows from the batch, the producer and its input alone. A task that runs again,
+because its executor was lost, may be in a process with another past, while a consumer has read what
+its first run sent: were anything else to decide, records would be lost or come twice.
 """
 
 from __future__ import annotations
@@ -9,12 +13,14 @@ import random
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import numpy as np
 import pyarrow as pa
 
 from headrace.errors import InvalidArgumentError
 from headrace.runtime.key_groups import hash_column, key_group_of, subtask_of
 from headrace.runtime.operators.base import user_code_error
+from headrace.runtime.pickling import loads
 from headrace.runtime.records import Records
 
 if TYPE_CHECKING:
@@ -41,6 +47,10 @@ class Partitioning(ABC):
         self.subtask = subtask
         self.parallelism = parallelism
         self.max_parallelism = max_parallelism
+        self.begin(0)
+
+    def begin(self, batch_id: int) -> None:  # noqa: B027 - most have nothing to forget
+        """A batch starts: forget everything about the batches before it."""
 
     @abstractmethod
     def route(self, records: Records) -> Routed:
@@ -83,13 +93,12 @@ class Broadcast(Partitioning):
 
 
 class Rebalance(Partitioning):
-    """Round robin over all subtasks, each producer starting at its own number."""
+    """Round robin over all subtasks; each producer and batch starts at another one."""
 
     name = "REBALANCE"
 
-    def open(self, subtask: int, parallelism: int, max_parallelism: int) -> None:
-        super().open(subtask, parallelism, max_parallelism)
-        self.next_target = subtask % parallelism
+    def begin(self, batch_id: int) -> None:
+        self.next_target = (self.subtask + batch_id) % self.parallelism
 
     def route(self, records: Records) -> Routed:
         count, width = len(records), self.parallelism
@@ -108,19 +117,17 @@ class Rescale(Rebalance):
 
     name = "RESCALE"
 
-    def open(self, subtask: int, parallelism: int, max_parallelism: int) -> None:
-        super().open(subtask, parallelism, max_parallelism)
-        self.next_target = 0
+    def begin(self, batch_id: int) -> None:
+        self.next_target = batch_id % self.parallelism
 
 
 class Shuffle(Partitioning):
-    """Uniformly at random; seeded by the producer, so that a retried task repeats itself."""
+    """Uniformly at random; seeded by producer and batch, so that a retried task repeats itself."""
 
     name = "SHUFFLE"
 
-    def open(self, subtask: int, parallelism: int, max_parallelism: int) -> None:
-        super().open(subtask, parallelism, max_parallelism)
-        self.random = random.Random(subtask)
+    def begin(self, batch_id: int) -> None:
+        self.random = random.Random(f"{self.subtask}/{batch_id}")
 
     def route(self, records: Records) -> Routed:
         if self.parallelism == 1:
@@ -131,13 +138,23 @@ class Shuffle(Partitioning):
 
 
 class Custom(Partitioning):
-    """The user's Partitioner decides: ``partition(key, number_of_partitions) -> int``."""
+    """The user's Partitioner decides: ``partition(key, number_of_partitions) -> int``.
+
+    One that counts begins anew with every batch.
+    """
 
     name = "CUSTOM"
 
     def __init__(self, partitioner: Callable[[Any, int], int], selector: Callable[[Any], Any]):
         self.partitioner = partitioner
         self.selector = selector
+
+    def open(self, subtask: int, parallelism: int, max_parallelism: int) -> None:
+        self._unused = cloudpickle.dumps((self.partitioner, self.selector))
+        super().open(subtask, parallelism, max_parallelism)
+
+    def begin(self, batch_id: int) -> None:
+        self.partitioner, self.selector = loads(self._unused)
 
     def route(self, records: Records) -> Routed:
         targets = np.empty(len(records), dtype=np.int64)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, InternalError
 from headrace.runtime.buffers import (
+    END,
     MESSAGE,
     TO_DRIVER,
     WATERMARK,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.runtime.buffers import Frame
+    from headrace.runtime.partition import Partitioning
     from headrace.runtime.stage import EdgePlan, StagePlan
     from headrace.runtime.state.backend import PageStore
 
@@ -77,10 +79,14 @@ class Task:
             if not edge.chained and edge.level == stage.level
         }
         self.source_output = Output(OperatorMetrics())
+        # of the edges on which this task sends
+        self.partitionings: list[Partitioning] = []
         # BATCH mode: operators whose input is sorted first
         self.sorted: dict[str, SortedInputs] = {}
         # the version of the stored state that this process's caches mirror
         self._version: bytes | None = None
+        # whether the last batch ended the input, so that event time begins anew with the next
+        self._over = False
         self._clocks: dict[str, Any] = {}
         self._build()
 
@@ -115,8 +121,12 @@ class Task:
         yield from self.outbox.take_all()
 
     def _begin(self, batch_id: int, attempt: str) -> None:
-        if not self.stage.bounded and self.store.get(VERSION_KEY) != self._version:
-            self._reload()
+        if not self.stage.bounded:
+            if self._over or self.store.get(VERSION_KEY) != self._version:
+                self._reload()
+            self._over = False
+        for partitioning in self.partitionings:
+            partitioning.begin(batch_id)
         for operator in self.operators.values():
             operator.runtime.batch_id = batch_id
             operator.runtime.attempt = attempt
@@ -145,6 +155,7 @@ class Task:
     def _take(self, frame: Frame, deferred: list[tuple[EdgePlan, str, int]]) -> None:
         edge = self.stage.edges.get(frame.edge)
         if edge is None or edge.level != self.stage.level:
+            self._over |= frame.kind == END
             self.outbox.add(self.subtask, [frame.raw])  # type: ignore[list-item]
         elif frame.kind == WATERMARK:
             if self.stage.bounded:
@@ -234,7 +245,7 @@ class Task:
         clocks = {
             f"{uid}:{number}": gate.valve.snapshot(names)
             for (uid, number), gate in self.gates.items()
-            if gate.valve is not None
+            if gate.valve is not None and not self._over
         }
         if clocks != self._clocks:
             store_clocks(self.store, clocks)
@@ -317,6 +328,7 @@ class Task:
                     consumers.append(ChainedSideOutput(gate, edge, operator))
             else:
                 edge.partitioning.open(self.subtask, edge.parallelism, edge.max_parallelism)
+                self.partitionings.append(edge.partitioning)
                 consumers.append(ExchangeOutput(edge, self, self.channel, operator))
 
 

@@ -9,6 +9,8 @@ control/restore.py
 
 from __future__ import annotations
 
+import json
+
 from headrace.errors import StateError
 from headrace.runtime.sinks.storage import Storage
 
@@ -30,6 +32,27 @@ def read_offsets(checkpoint: str, batch_id: int) -> list[str | None]:
     """Where every source of a query was behind a batch, as Spark's JSON."""
     lines = Storage.open(checkpoint).read(f"offsets/{batch_id}").decode().split("\n")
     return [None if line == _NO_OFFSET else line for line in lines[2:]]
+
+
+def set_back_watermark(checkpoint: str, above_ms: int) -> None:
+    """Let event time begin anew if the last batch ended it: Spark keeps its watermark for ever.
+
+    Args:
+        checkpoint: of a query that is not running.
+        above_ms: a watermark above this one is the end of event time.
+    """
+    storage = Storage.open(checkpoint)
+    batch = last_batch(checkpoint)
+    if batch is None or str(batch + 1) in {file.name for file in storage.list("offsets")}:
+        return  # nothing has ended, or a batch is to be run again as it was
+    for folder, field in (("offsets", "batchWatermarkMs"), ("commits", "nextBatchWatermarkMs")):
+        version, metadata, *rest = storage.read(f"{folder}/{batch}").decode().split("\n")
+        content = json.loads(metadata)
+        if content.get(field, 0) > above_ms:
+            content[field] = 0
+            kept = [version, json.dumps(content, separators=(",", ":")), *rest]
+            storage.write_atomic(f"{folder}/{batch}", "\n".join(kept).encode())
+            storage.delete(f"{folder}/.{batch}.crc")  # of the old content
 
 
 def replace_offsets(checkpoint: str, offsets: list[str | None]) -> None:

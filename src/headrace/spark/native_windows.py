@@ -22,6 +22,7 @@ from headrace.datastream.window import EventTimeSessionWindows
 from headrace.errors import RecordError
 from headrace.plan.native_windows import timestamp_column
 from headrace.runtime.windows.column_aggregates import END, START, cell
+from headrace.spark.checkpoint_files import set_back_watermark
 from headrace.spark.native import analysed, apply_native, spark_column, timestamps
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ def windowed(frame: DataFrame, window: NativeWindow, control: DataFrame | None) 
 def is_at_end(watermark_ms: int) -> bool:
     """Whether a watermark says that the input has ended: all windows have fired."""
     return watermark_ms > _LAST_MS
+
+
+def begin_event_time_anew(checkpoint: str) -> None:
+    """A finished job runs again: what is new must not be late because an earlier run has ended."""
+    set_back_watermark(checkpoint, above_ms=_LAST_MS)
 
 
 def _stamped(frame: DataFrame, step: Step) -> DataFrame:

@@ -28,7 +28,11 @@ from headrace.runtime.operators.base import Operator, OperatorRuntime
 from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
-    from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+    from headrace.common.watermark_strategy import (
+        TimestampAssigner,
+        WatermarkGenerator,
+        WatermarkStrategy,
+    )
 
 
 class TimestampsOperator(Operator):
@@ -143,18 +147,22 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
 
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)
-        supplier = self.strategy.generator_supplier
-        assert supplier is not None
-        self.generator = supplier()
+        self.generator = self._new_generator()
         self._store_key = f"{runtime.uid}/generator".encode()
         self._stored: bytes | None = None
         self._pending: list[tuple[Any, int]] = []
 
+    def _new_generator(self) -> WatermarkGenerator:
+        supplier = self.strategy.generator_supplier
+        assert supplier is not None
+        return supplier()
+
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)
-        stored = self.runtime.store.get(self._store_key)
-        if stored is not None:
-            attributes, self.current_watermark = pickle.loads(stored)
+        self._stored = self.runtime.store.get(self._store_key)
+        self.generator = self._new_generator()
+        if self._stored is not None:
+            attributes, self.current_watermark = pickle.loads(self._stored)
             self.generator.__dict__.update(attributes)
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
@@ -204,6 +212,10 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
             raise self.failed(error) from error
 
     def flush(self) -> None:
+        if self.current_watermark == MAX_TIMESTAMP:  # the end: the next run has a new generator
+            self.runtime.store.delete(self._store_key)
+            self._stored = None
+            return
         attributes = {k: v for k, v in self.generator.__dict__.items() if not callable(v)}
         content = pickle.dumps((attributes, self.current_watermark), 5)
         if content != self._stored:
