@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import sys
 import time
 from pathlib import Path
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from headrace.datastream.functions import RuntimeContext
 
 MACHINE = Types.TUPLE([Types.LONG(), Types.STRING(), Types.LONG()])
+
+
+def draw_lot(event: Event) -> tuple[int, Event]:
+    """A function that gives another result each time: a task that runs again sends otherwise."""
+    return random.randrange(1000), event
 
 
 class CheckOrder(KeyedProcessFunction):
@@ -90,6 +96,11 @@ def build(env: StreamExecutionEnvironment, settings: dict[str, Any]) -> None:
         .uid("lines")
         .map(Event.parse)
         .assign_timestamps_and_watermarks(strategy)
+        .rebalance()
+        .map(draw_lot)
+        .key_by(lambda drawn: drawn[0], key_type=Types.INT())
+        .map(lambda drawn: drawn[1])
+        .uid("by lot")
         .key_by(lambda event: event.entity, key_type=Types.STRING())
     )
     orders = Orders(Path(settings["orders"]))

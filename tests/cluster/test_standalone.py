@@ -147,3 +147,116 @@ def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
     known = cluster.status()
     assert known is not None
     assert [app["name"] for app in known["completedapps"]] == ["headrace"]
+
+
+LOSING = '''
+"""Rebalances numbered lines; a reducer kills the other executor once it has read its own input."""
+
+import os
+import sys
+from pathlib import Path
+
+from headrace.common import Configuration, Types
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.file_source import FileSource, StreamFormat
+from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.functions import MapFunction
+
+
+def executor():
+    """The JVM above the daemon of this Python worker."""
+    stat = Path(f"/proc/{os.getppid()}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+class Tell(MapFunction):
+    """Leaves word of the executor that a source task runs in."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def map(self, line):
+        Path(self.folder, str(executor())).touch()
+        return line
+
+
+class KillOther(MapFunction):
+    """Kills the other executor, once, in the last batch; its source task has to run again."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def map(self, line):
+        if line.startswith("3/"):
+            others = [p for p in self.folder.glob("[0-9]*") if int(p.name) != executor()]
+            try:
+                if others:
+                    (self.folder / "killed").touch(exist_ok=False)
+                    os.kill(int(others[0].name), 9)
+            except FileExistsError:
+                pass
+        return line
+
+
+def main(master, out):
+    configuration = Configuration()
+    settings = {
+        "spark.master": master,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.cores.max": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+        # Spark would notice that a task sent something else, and start over
+        "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+        "source.max-files-per-batch": "2",
+    }
+    for key, value in settings.items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    files = FileSource.for_record_stream_format(StreamFormat.text_line_format(), f"{out}/in")
+    lines = env.from_source(files.build(), None, "lines").map(Tell(f"{out}/seen"), Types.STRING())
+    last = lines.rebalance().map(KillOther(f"{out}/seen"), Types.STRING())
+    last.sink_to(FileSink.json(f"{out}/lines")).uid("lines")
+    env.execute("lines")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+'''
+
+
+def test_a_source_task_that_runs_again_on_another_executor_sends_the_same(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    (tmp_path / "lines.py").write_text(LOSING)
+    out = tmp_path / "out"
+    for folder in ("in", "seen"):
+        (out / folder).mkdir(parents=True)
+    written = []
+    for batch in range(4):
+        for half in range(2):
+            # odd, three times: round robin that goes on over batches is elsewhere by now
+            lines = [f"{batch}/{half}/{number}" for number in range(2 * batch + 2 * half + 5)]
+            file = out / "in" / f"{batch}{half}.txt"
+            file.write_text("\n".join(lines))
+            os.utime(file, (10 * batch + half + 1, 10 * batch + half + 1))
+            written += lines
+    script = subprocess.run(
+        [sys.executable, "lines.py", cluster.url, str(out)],
+        cwd=tmp_path,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert script.returncode == 0, script.stderr[-5000:]
+    assert (out / "seen" / "killed").exists()
+    found = [
+        json.loads(line) for file in (out / "lines").glob("[!._]*.json") for line in file.open()
+    ]
+    assert sorted(found) == sorted(written)
