@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,12 @@ from headrace.datastream.connectors.file_source import FileSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col
 from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
+from headrace.datastream.functions import KeyedProcessFunction
+from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -202,3 +206,87 @@ def test_a_spark_column_where_catalyst_cannot_run_is_refused(
     assert "stands behind 'Map', which runs in Python" in caught.value.message
     assert "# behind Python" in str(caught.value)
     assert "headrace's col(...)" in str(caught.value.fix)
+
+
+# --- streaming DataFrames of a session that knows nothing of headrace ----------------------------
+
+
+@pytest.fixture
+def plain_session(spark: SparkSession) -> SparkSession:
+    """A user's own session, with Spark's defaults."""
+    session = spark.newSession()
+    store = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    session.conf.set("spark.sql.streaming.stateStore.providerClass", store)
+    session.conf.set("spark.sql.shuffle.partitions", "200")
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    return session
+
+
+class Total(KeyedProcessFunction):
+    """The running sum of a key; fails once, in the middle of the stream."""
+
+    def __init__(self, marker: Path | None = None) -> None:
+        self.marker = marker
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if self.marker is not None and value.value == 130 and not self.marker.exists():
+            self.marker.touch()
+            raise RuntimeError("only once")
+        self.total.update((self.total.value() or 0) + value.value)
+        yield {"key": value.key, "value": value.value, "total": self.total.value()}
+
+
+def test_a_streaming_dataframe_of_any_session_can_be_keyed_and_is_counted_exactly_once(
+    plain_session: SparkSession,
+    make_env: Callable[..., StreamExecutionEnvironment],
+    tmp_path: Path,
+    wait_for: Callable[[Callable[[], Any]], None],
+) -> None:
+    out = tmp_path / "out"
+
+    def rows() -> list[dict[str, Any]]:
+        return [json.loads(line) for f in out.glob("part-*") for line in f.open()]
+
+    def run(at_least: int, marker: Path | None) -> None:
+        env = make_env(
+            {
+                "execution.checkpointing.dir": str(tmp_path / "checkpoint"),
+                "restart-strategy.type": "fixed-delay",
+                "restart-strategy.fixed-delay.delay": "10 ms",
+            }
+        )
+        numbers = plain_session.readStream.format("rate-micro-batch").option("rowsPerBatch", 40)
+        frame = numbers.load().selectExpr("cast(value % 3 as int) as key", "value")
+        stream = env.from_dataframe(frame).uid("numbers").key_by(lambda row: row.key)
+        stream.process(Total(marker)).uid("total").sink_to(FileSink.json(str(out))).uid("out")
+        client = env.execute_async("totals")
+        wait_for(lambda: len(rows()) >= at_least)
+        client.cancel().result()
+
+    run(200, tmp_path / "failed")
+    assert (tmp_path / "failed").exists()
+    run(len(rows()) + 100, None)  # another process of the same job, from its checkpoint
+
+    found = rows()
+    assert sorted(row["value"] for row in found) == list(range(len(found)))
+    for key in range(3):
+        # two partitions: in which order they came is told by the totals
+        mine = sorted((row["total"], row["value"]) for row in found if row["key"] == key)
+        assert [total for total, _ in mine] == list(itertools.accumulate(v for _, v in mine))
+    # the job's own settings: a partition a subtask, not Spark's 200
+    stores = [f for f in (tmp_path / "checkpoint/query/state/0").iterdir() if f.name.isdigit()]
+    assert len(stores) == 2
+
+
+def test_a_streaming_dataframe_keeps_the_time_zone_it_was_made_with(
+    plain_session: SparkSession, make_env: Callable[..., StreamExecutionEnvironment], tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.txt").write_text("2026-01-01 09:00:00\n")
+    lines = plain_session.readStream.text(str(tmp_path / "in"))
+    frame = lines.selectExpr("unix_millis(cast(value as timestamp)) as ms")
+    with make_env().from_dataframe(frame).map(lambda row: row.ms).execute_and_collect() as found:
+        assert next(found) == 1767225600000  # nine in Tokyo is midnight in UTC

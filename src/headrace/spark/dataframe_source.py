@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
 from headrace.datastream.connectors.base import Boundedness, Source
 from headrace.spark.types import spark_schema_of, type_info_of
 
@@ -60,7 +62,7 @@ def open_dataframe_source(
     """The streaming DataFrame; ``source_dir`` keeps a batch DataFrame's rows over restarts."""
     frame = _with_our_types(source)
     if frame.isStreaming:
-        return frame
+        return _in_session(frame, spark)
     rows = (
         str(PurePosixPath(source_dir) / "rows") if "://" not in source_dir else f"{source_dir}/rows"
     )
@@ -71,6 +73,20 @@ def open_dataframe_source(
     if max_files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", max_files_per_batch)
     return reader.parquet(rows)
+
+
+def _in_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """The same DataFrame in another session of the same Spark.
+
+    A query runs in the session of its DataFrame, with that session's state store and number of
+    shuffle partitions; the user's session knows nothing of what the job needs. What the DataFrame
+    was analysed with (time zone, ANSI mode, views, functions) it keeps.
+    """
+    jvm = spark._jvm
+    assert jvm is not None
+    plan = frame._jdf.queryExecution().analyzed()
+    moved = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan)
+    return ClassicDataFrame(moved, spark)
 
 
 def _with_our_types(source: DataFrameSource) -> DataFrame:
