@@ -68,6 +68,7 @@ SYSTEMS = (
     System("headrace_hot", "headrace_scale.py", ("scale",), variant="hot"),
     System("pyspark_floor", "floor.py", ("floor",), variant="pyspark"),
     System("headrace_floor", "floor.py", ("floor",), variant="headrace"),
+    System("headrace_first_result", "first_result.py", ("first-result",)),
     System("headrace_memory", "headrace_checkpoint.py", ("checkpoint",), variant="memory"),
     System("headrace_disk", "headrace_checkpoint.py", ("checkpoint",), variant="disk"),
     System("headrace_large_values", "headrace_large_state.py", ("large-values",)),
@@ -101,6 +102,7 @@ SIZES = {
     "sliding": (HALF, QUICK_HALF),
     "scale": (HALF, QUICK_HALF),
     "floor": (FULL, QUICK),  # it makes its own batches
+    "first-result": (QUICK, QUICK),  # three records of its own
     "checkpoint": (HALF, QUICK_HALF),
     "large-values": (LARGE_STATE, QUICK_LARGE_STATE),
     "savepoint": (FIFTH_OF_STATE, QUICK_LARGE_STATE),

@@ -22,13 +22,12 @@ from headrace.runtime.sinks.storage import Storage, local_path
 from headrace.spark.collection_reader import open_collection
 from headrace.spark.file_reader import is_read_by_workers, open_file_paths
 from headrace.spark.native import apply_native
+from headrace.spark.processor import StageCode, StageProcessor
 from headrace.spark.slots import slot_ids
 from headrace.spark.sources import open_source
 from headrace.spark.user_files import SHIPPED
 from headrace.spark.worker import (
     ENVELOPE,
-    StageCode,
-    StageProcessor,
     bounded_function,
     control_function,
     source_function,

@@ -13,13 +13,11 @@ import gc
 import itertools
 import pickle
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from headrace.runtime.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.codec import codec_for
@@ -36,10 +34,8 @@ from headrace.spark.state_store import MapStateStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
-
     from headrace.runtime.outbox import Packet
-    from headrace.runtime.pickling import UserCode
+    from headrace.spark.processor import StageCode
 
 ENVELOPE = "slot int, channel int, seq int, packet binary"
 _ENVELOPE_ARROW = pa.schema(
@@ -47,18 +43,6 @@ _ENVELOPE_ARROW = pa.schema(
 )
 # Channels of stage-0 tasks are numbered per source; Spark never makes that many partitions.
 CHANNELS_PER_SOURCE = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class StageCode:
-    """A stage as it travels to the workers."""
-
-    key: str  # unique per run of a job and stage: names the cached tasks
-    stage: bytes  # a pickled StagePlan
-    slot_ids: tuple[int, ...]
-    user_code: UserCode
-    source_number: int = 0
-    shipped: str = ""  # what came along for the workers, see user_files.py
 
 
 _tasks: dict[tuple[str, int], Task] = {}
@@ -269,38 +253,25 @@ def envelope_rows(rows: list[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=_ENVELOPE_ARROW)
 
 
-class StageProcessor(StatefulProcessor):
-    """A stage behind an exchange: Spark calls it once per subtask and batch."""
-
-    def __init__(self, code: StageCode) -> None:
-        self._code = code
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Spark calls this first, on the driver and in every task."""
-        self._pages = handle.getMapState("pages", "name binary", "content binary")
-
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """All packets of one subtask in one batch."""
-        code = self._code
-        subtask = code.slot_ids.index(key[0])
-        task = _tasks.get((code.key, subtask))
-        store: Any = MapStateStore() if task is None else task.store
-        store.use(self._pages)
-        try:
-            task = task or _task(code, subtask, store)
-        except Exception as error:
-            store.settle()
-            yield from (self._row(packet, subtask) for packet in _failure(code, error))
-            return
-        packets = ((row["channel"], row["seq"], bytes(row["packet"])) for row in rows)
-        results = task.run_packets(packets, _batch_id(), _attempt())
-        for packet in _until_stopped(code, subtask, results):
-            yield self._row(packet, subtask)
+def run_stage(code: StageCode, slot: int, rows: Iterable[Row], pages: Any) -> Iterator[Row]:
+    """Run one batch of a subtask behind an exchange; `pages` is Spark's map state."""
+    subtask = code.slot_ids.index(slot)
+    task = _tasks.get((code.key, subtask))
+    store: Any = MapStateStore() if task is None else task.store
+    store.use(pages)
+    try:
+        task = task or _task(code, subtask, store)
+    except Exception as error:
         store.settle()
+        yield from (_row(code, packet, subtask) for packet in _failure(code, error))
+        return
+    packets = ((row["channel"], row["seq"], bytes(row["packet"])) for row in rows)
+    results = task.run_packets(packets, _batch_id(), _attempt())
+    for packet in _until_stopped(code, subtask, results):
+        yield _row(code, packet, subtask)
+    store.settle()
 
-    def _row(self, packet: Packet, subtask: int) -> Row:
-        slot = self._code.slot_ids[packet.slot]
-        return Row(slot=slot, channel=subtask, seq=packet.seq, packet=packet.content)
 
-    def close(self) -> None:
-        """Nothing to do: the task lives on for the next batch."""
+def _row(code: StageCode, packet: Packet, subtask: int) -> Row:
+    slot = code.slot_ids[packet.slot]
+    return Row(slot=slot, channel=subtask, seq=packet.seq, packet=packet.content)
