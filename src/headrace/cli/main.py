@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import explain, jobs, run, savepoints, state
+from headrace.cli import explain, jobs, run, savepoints, state, warm_up
 
-GROUPS = (run, jobs, savepoints, state, explain)
+GROUPS = (run, jobs, savepoints, state, explain, warm_up)
 
 app = typer.Typer(
     name="headrace",

@@ -21,6 +21,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
+from headrace.spark.fast_start import java_options
 from headrace.spark.quiet import quiet_callbacks, quiet_start
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _LOCAL_SETTINGS = {
 # 0007).  Local Spark only: a cluster's temporary directories may be too long for such a socket.
 _UNIX_SOCKETS = "spark.python.unix.domain.socket"
 _LONGEST_SOCKET_FOLDER = 61
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Settings of every job's session.
 _JOB_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": _STATE_STORE,
@@ -95,6 +97,9 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         defaults["spark.sql.warehouse.dir"] = str(Path(folder) / "headrace-warehouse")
         if hasattr(socket, "AF_UNIX") and len(folder) <= _LONGEST_SOCKET_FOLDER:
             defaults |= {f"{_UNIX_SOCKETS}.enabled": "true", f"{_UNIX_SOCKETS}.dir": folder}
+        # of two contradicting options Java takes the last: the user's
+        defaults[_JAVA_OPTIONS] = f"{java_options()} {settings.get(_JAVA_OPTIONS, '')}".strip()
+        settings = {key: value for key, value in settings.items() if key != _JAVA_OPTIONS}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     with quiet_start():
