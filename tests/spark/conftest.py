@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.spark.fast_start import home_without_zip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +37,15 @@ PATIENCE_S = 240.0
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session with two cores; environments made in the same process share it."""
     scratch = tmp_path_factory.mktemp("spark")
-    session = (
+    with home_without_zip():  # as headrace's own session: every Python process starts faster
+        session = _session(scratch)
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def _session(scratch: Path) -> SparkSession:
+    return (
         SparkSession.builder.master("local[2]")
         .appName("headrace-tests")
         .config("spark.ui.enabled", "false")
@@ -54,9 +63,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config(f"{STATE_STORE}.rocksdb.changelogCheckpointing.enabled", "true")
         .getOrCreate()
     )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @pytest.fixture

@@ -1,14 +1,16 @@
-"""How a local Spark starts faster: Java options, and an archive of the classes that it loads.
+"""How a local Spark starts faster: no zip of sources, Java options, an archive of Java classes.
 
-Two thirds of a cold start are Java's: loading and checking some 20,000 classes, and compiling what
-will run a few times only (docs/decisions/0010-the-first-result.md).
+Spark's Python processes find pyspark in a zip, where nothing compiled can be kept: each of them
+compiled all of it anew.  Two thirds of a cold start are Java's: loading and checking some 20,000
+classes, and compiling what will run a few times only (docs/decisions/0010-the-first-result.md).
 
-In: nothing, or `headrace warm-up`, which writes the archive.  Out: options for the JVM.
+In: nothing, or `headrace warm-up`, which writes the archive.  Out: a home and options for the JVM.
 Next: spark/session.py
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -16,10 +18,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyspark
 
 from headrace.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Compile to the highest level what is called ten times as often as by default: less to do in the
 # first seconds, and the same in the end.
@@ -50,6 +56,40 @@ gateway.proc.wait()
 """
 
 
+@contextlib.contextmanager
+def home_without_zip() -> Iterator[None]:
+    """While this is open, a Spark that is started lets Python find pyspark where it is installed.
+
+    Spark puts ``$SPARK_HOME/python/lib/pyspark.zip`` in front of what Python processes import.
+    The home that it is given here has no such file. A user's own SPARK_HOME is left alone.
+    """
+    home = None if "SPARK_HOME" in os.environ else _linked_home()
+    if home is not None:
+        os.environ["SPARK_HOME"] = str(home)
+    try:
+        yield
+    finally:
+        if home is not None:
+            del os.environ["SPARK_HOME"]
+
+
+def _linked_home() -> Path | None:
+    """Links to the installed Spark; None where none can be made. Always the same for an archive."""
+    home = _cache() / f"spark-{pyspark.__version__}-{_fingerprint()}"
+    if home.exists():
+        return home
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=home.parent, prefix=".draft-"))
+        for name in ("bin", "jars", "sbin"):
+            (draft / name).symlink_to(Path(pyspark.__file__).parent / name)
+        draft.chmod(0o755)
+        draft.rename(home)
+    except OSError:  # another process was faster, or nothing can be written there
+        return home if home.exists() else None
+    return home
+
+
 def java_options() -> str:
     """Options for the JVM of a local Spark that headrace starts."""
     archive = archive_file()
@@ -60,8 +100,11 @@ def java_options() -> str:
 
 def archive_file() -> Path:
     """Where the archive of this Spark and this Java is, or would be."""
-    home = Path(os.environ.get("HEADRACE_HOME") or "~/.headrace").expanduser()
-    return home / "cache" / f"spark-{pyspark.__version__}-{_fingerprint()}.jsa"
+    return _cache() / f"spark-{pyspark.__version__}-{_fingerprint()}.jsa"
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("HEADRACE_HOME") or "~/.headrace").expanduser() / "cache"
 
 
 def _fingerprint() -> str:
@@ -84,11 +127,12 @@ def make_archive() -> Path:
     """
     target = archive_file()
     target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)  # or it would be part of the new one
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".draft-") as folder:
         draft = Path(folder, "archive.jsa")
         done = subprocess.run(
             [sys.executable, "-c", _PROGRAM, f"-XX:ArchiveClassesAtExit={draft} {_QUIET}"],
-            env={**os.environ, "HEADRACE_HOME": folder},  # with no archive, and no job in the list
+            env=os.environ,
             capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
         )  # fmt: skip
         if done.returncode or not draft.exists():

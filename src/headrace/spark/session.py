@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
-from headrace.spark.fast_start import java_options
+from headrace.spark.fast_start import home_without_zip, java_options
 from headrace.spark.quiet import quiet_callbacks, quiet_start
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         settings = {key: value for key, value in settings.items() if key != _JAVA_OPTIONS}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with quiet_start():
+    fast = home_without_zip() if master.startswith("local") else contextlib.nullcontext()
+    with quiet_start(), fast:
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
     _silence_expected_errors(session)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from headrace.spark import fast_start
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +40,36 @@ def test_another_java_has_another_archive(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(names) == 2
 
 
-def test_the_process_that_starts_a_query_imports_neither_pyarrow_nor_the_runtime() -> None:
-    import subprocess
-    import sys
+def test_spark_is_started_from_a_home_without_the_zip_of_its_sources(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    for _ in range(2):  # made, then found
+        with fast_start.home_without_zip():
+            linked = Path(os.environ["SPARK_HOME"])
+            assert linked.is_relative_to(home)
+            assert (linked / "bin" / "spark-submit").exists()
+            assert not (linked / "python").exists()
+        assert "SPARK_HOME" not in os.environ
 
+
+def test_a_home_of_the_users_own_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
+    with fast_start.home_without_zip():
+        assert os.environ["SPARK_HOME"] == "/opt/spark"
+
+
+def test_where_nothing_can_be_written_spark_starts_as_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "file"))
+    with fast_start.home_without_zip():
+        assert "SPARK_HOME" not in os.environ
+
+
+def test_the_process_that_starts_a_query_imports_neither_pyarrow_nor_the_runtime() -> None:
     heavy = ["pyarrow", "numpy", "headrace.runtime.task", "headrace.common"]
     code = (
         "import sys, pyspark.sql.streaming.transform_with_state_driver_worker\n"
