@@ -174,3 +174,52 @@ def test_stopping_in_the_middle_of_a_batch_is_quiet_where_logging_is_configured(
 
     assert (code, out.split(), err) == (0, ["CANCELED", "FINISHED"], "")
     assert script.living_children() == []
+
+
+OWN_SESSION = """
+import logging
+import os
+import sys
+
+os.environ.pop("PYSPARK_PYTHON", None)  # as in a virtual environment that is not activated
+os.environ["PATH"] = "/usr/bin:/bin"
+logging.basicConfig(level=logging.INFO)
+
+from pyspark.sql import SparkSession
+
+spark = (
+    SparkSession.builder.master("local[2]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("ERROR")
+print("started", file=sys.stderr, flush=True)
+
+from headrace.common import Types
+from headrace.datastream import StreamExecutionEnvironment
+
+
+def tell(pair):
+    print("told by a worker:", pair, file=sys.stderr)
+    return pair
+
+
+env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+pairs = env.from_collection([("a", 1), ("a", 2)], Types.TUPLE([Types.STRING(), Types.INT()]))
+print(list(pairs.key_by(lambda pair: pair[0]).sum(1).map(tell).execute_and_collect()))
+"""
+
+
+def test_a_session_of_ones_own_is_quiet_and_runs_this_interpreter(
+    run_script: Callable[..., Script],
+) -> None:
+    code, out, err = run_script(OWN_SESSION).end()
+    assert code == 0, err
+    assert out == "[('a', 1), ('a', 3)]\n"
+    lines = [line for line in err.partition("started\n")[2].splitlines() if line.strip()]
+    ours = [line for line in lines if line.startswith("INFO:headrace.")]
+    assert [line for line in lines if line not in ours] == [
+        "told by a worker: ('a', 1)",
+        "told by a worker: ('a', 3)",
+    ]

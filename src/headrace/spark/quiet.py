@@ -14,11 +14,17 @@ import logging
 import os
 import re
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 _CHATTER = re.compile(
     rb"WARNING: Using incubator modules"
@@ -55,6 +61,30 @@ def quiet_start() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         _filter_in_background(reader)
+
+
+def quiet_running(session: SparkSession) -> None:
+    """The same for a Spark that the user started: what processes it starts from now on say.
+
+    Spark copies their output to Java's standard error, which becomes a pipe to the filter here.
+    """
+    context = session.sparkContext
+    if context in _filtered:
+        return
+    _filtered.add(context)
+    jvm = context._jvm
+    assert jvm is not None
+    with tempfile.TemporaryDirectory(prefix="headrace-output-") as folder:
+        pipe = Path(folder, "stderr")
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # or it would wait for the writer
+        writer = jvm.java.io.PrintStream(jvm.java.io.FileOutputStream(str(pipe)), True)  # noqa: FBT003
+        os.set_blocking(reader, True)
+    jvm.java.lang.System.setErr(writer)
+    _filter_in_background(reader)
+
+
+_filtered: WeakSet[SparkContext] = WeakSet()
 
 
 def _filter_in_background(reader: int) -> None:

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
 from headrace.spark.fast_start import home_without_zip, java_options
-from headrace.spark.quiet import quiet_callbacks, quiet_start
+from headrace.spark.quiet import quiet_callbacks, quiet_running, quiet_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,6 +127,8 @@ def job_session(
         partitions: as many as the job has slots.
         local_checkpoint: whether the checkpoint will be on a file system of this machine.
     """
+    quiet_running(base)
+    _use_this_python(base)
     session = base.newSession()
     wanted = {
         **_JOB_SETTINGS,
@@ -140,6 +142,18 @@ def job_session(
         with contextlib.suppress(AnalysisException):
             session.conf.set(key, value)
     return session
+
+
+def _use_this_python(session: SparkSession) -> None:
+    """Let workers on this machine run this interpreter, unless the user named another.
+
+    A session of the user's own was started with ``python3``, whichever that is: outside of an
+    activated virtual environment it has none of its packages.
+    """
+    context = session.sparkContext
+    named = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+    if not named and (context.master or "").startswith("local"):
+        context.pythonExec = sys.executable
 
 
 def state_store_settings(backend: str, *, native: bool) -> dict[str, str]:
