@@ -192,7 +192,8 @@ def test_run_waits_for_the_end_and_its_exit_code_tells_how_it_was(
     last = err[err.index("[USER_FUNCTION]", err.index("[USER_FUNCTION]") + 1) :].splitlines()
     assert "ZeroDivisionError" in last[0]
     assert "the job was restarted once before" in last[0]
-    assert "jobs_of_mine.py:8 numbers.map(lambda n: 6 // n)" in last[1]
+    assert last[1].strip() == "given: 0"
+    assert "jobs_of_mine.py:8 numbers.map(lambda n: 6 // n)" in last[2]
     assert "Py4J" not in err
     code, out, _ = terminal.headrace("list", "--all", "--json")
     states = [(job["name"], job["state"], job["restarts"]) for job in json.loads(out)]

@@ -138,14 +138,28 @@ def test_what_stands_behind_a_projection_knows_its_columns(
     assert len(found) == 6
 
 
-@pytest.mark.parametrize("step", ["filter", "select"])
-def test_an_expression_on_a_column_that_is_not_there_is_told_with_those_that_are(
-    env: StreamExecutionEnvironment, views: DataStream, step: str
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda views: views.filter(col("statsu") > 1),  # misspelt
+        lambda views: views.select(col("statsu")),  # misspelt
+    ],
+)
+def test_an_expression_on_a_column_that_is_not_there_is_refused_where_it_is_written(
+    views: DataStream, step: Callable[[DataStream], DataStream]
 ) -> None:
-    if step == "filter":
-        views.filter(col("statsu") > 1).print()  # misspelt
-    else:
-        views.select(col("statsu")).print()  # misspelt
+    with pytest.raises(InvalidArgumentError) as caught:
+        step(views)
+
+    assert "statsu" in caught.value.message
+    assert "# misspelt" in str(caught.value)
+    assert caught.value.fix == "did you mean 'status'?"
+
+
+def test_a_column_of_sparks_own_that_is_not_there_is_told_with_those_that_are(
+    env: StreamExecutionEnvironment, views: DataStream
+) -> None:
+    views.filter(F.col("statsu") > 1).print()  # misspelt
 
     with pytest.raises(InvalidArgumentError) as caught:
         env.execute("misspelt")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PROGRAM = """
 from headrace.datastream import StreamExecutionEnvironment
 
-env = StreamExecutionEnvironment.get_execution_environment()
+env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
 env.from_collection([1, 2]).map(lambda n: n + 1).print()
 env.execute("archived")
 options = env.get_spark_session().conf.get("spark.driver.extraJavaOptions")
