@@ -88,6 +88,8 @@ def start(scratch: Path, checkpoint: Path, savepoint: str | None = None) -> JobC
     """The job that remembers, on what its source folder holds and on what comes later."""
     configuration = Configuration()
     configuration.set_string("execution.checkpointing.dir", str(checkpoint))
+    configuration.set_string("spark.driver.memory", "4g")
+    configuration.set_string("spark.local.dir", str(scratch / "local"))
     if savepoint is not None:
         configuration.set_string("execution.state-recovery.path", savepoint)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
@@ -144,8 +146,7 @@ def start_driver(options: argparse.Namespace) -> subprocess.Popen[bytes]:
 
 
 def run_driver(options: argparse.Namespace) -> None:
-    """Runs until it is killed."""
-    spark_session(options.scratch)
+    """Runs until it is killed; in a Spark that headrace starts, as users have it."""
     client = start(options.scratch, options.scratch / "job")
     client.get_job_execution_result().result()
 
