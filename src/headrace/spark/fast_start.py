@@ -80,11 +80,12 @@ def _linked_home() -> Path | None:
         return home
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=home.parent, prefix=".draft-"))
-        for name in ("bin", "jars", "sbin"):
-            (draft / name).symlink_to(Path(pyspark.__file__).parent / name)
-        draft.chmod(0o755)
-        draft.rename(home)
+        with tempfile.TemporaryDirectory(dir=home.parent, prefix=".draft-") as folder:
+            draft = Path(folder, "home")
+            draft.mkdir()
+            for name in ("bin", "jars", "sbin"):
+                (draft / name).symlink_to(Path(pyspark.__file__).parent / name)
+            draft.rename(home)
     except OSError:  # another process was faster, or nothing can be written there
         return home if home.exists() else None
     return home
