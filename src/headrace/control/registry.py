@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import time
 import uuid
@@ -20,6 +19,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.home import headrace_home
 from headrace.common.options import OPTIONS
 from headrace.control.processes import Process
 from headrace.errors import JobNameInUseError, JobNotFoundError
@@ -97,8 +97,7 @@ class Registry:
         named = configuration.get(OPTIONS["headrace.jobs.dir"])
         if named:
             return Registry(Path(str(named)).expanduser().absolute())
-        home = os.environ.get("HEADRACE_HOME") or "~/.headrace"
-        return Registry(Path(home).expanduser().absolute() / "jobs")
+        return Registry(headrace_home() / "jobs")
 
     def requests_of(self, job_id: str) -> Path:
         """Where requests to a job are put."""

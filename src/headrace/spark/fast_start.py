@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import pyspark
 
+from headrace.common.home import headrace_home
 from headrace.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def archive_file() -> Path:
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("HEADRACE_HOME") or "~/.headrace").expanduser() / "cache"
+    return headrace_home() / "cache"
 
 
 def _fingerprint() -> str:
