@@ -10,6 +10,7 @@ MB/s of savepoint files.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import signal
@@ -123,16 +124,40 @@ def wait_until(
 
 
 def size_mb(folder: Path) -> float:
-    return round(sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6, 1)
+    found = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # a running job clears up
+            found += file.stat().st_size if file.is_file() else 0
+    return round(found / 1e6, 1)
 
 
-def batch_seconds(checkpoint: Path, batches: int) -> list[float]:
-    """How long the first batches took, from their offsets being written to their commits."""
-    query = checkpoint / "query"
-    return [
-        (query / "commits" / str(n)).stat().st_mtime - (query / "offsets" / str(n)).stat().st_mtime
-        for n in range(batches)
-    ]
+class Watch:
+    """What a checkpoint directory shows while its job runs: batches, and how large it becomes.
+
+    Looked at from outside, since a job keeps the marks of its last batches only.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._checkpoint = checkpoint
+        self._began: dict[int, float] = {}
+        self._ended: dict[int, float] = {}
+        self.largest_mb = 0.0
+
+    def look(self) -> int:
+        """Note what is new; how many batches are committed."""
+        query = self._checkpoint / "query"
+        for folder, seen in (("offsets", self._began), ("commits", self._ended)):
+            for file in (query / folder).glob("[0-9]*"):
+                number = int(file.name)
+                if number not in seen:
+                    with contextlib.suppress(FileNotFoundError):  # cleared away meanwhile
+                        seen[number] = file.stat().st_mtime
+                        self.largest_mb = max(self.largest_mb, size_mb(self._checkpoint))
+        return 1 + max(self._ended, default=-1)
+
+    def batch_seconds(self, batches: int) -> list[float]:
+        """How long the first batches took, from their offsets being written to their commits."""
+        return [self._ended[n] - self._began[n] for n in range(batches)]
 
 
 # --- large values, and recovery with them -------------------------------------------------------
@@ -167,14 +192,15 @@ def measure_large_values(options: argparse.Namespace) -> None:
     write_keys(options.scratch / "in", options.events, CHANGING_BATCHES)
     checkpoint = options.scratch / "job"
     batches = BATCHES + CHANGING_BATCHES
+    watch = Watch(checkpoint)
     driver = start_driver(options)
     try:
-        wait_until(lambda: committed(checkpoint) >= BATCHES, driver)
+        wait_until(lambda: watch.look() >= BATCHES, driver)
         filled_mb = size_mb(checkpoint)
-        wait_until(lambda: committed(checkpoint) >= batches, driver)
+        wait_until(lambda: watch.look() >= batches, driver)
         kill_driver(driver)
         changed_mb = size_mb(checkpoint)
-        took = batch_seconds(checkpoint, batches)
+        took = watch.batch_seconds(batches)
         before = committed(checkpoint)
         write_file(options.scratch / "in", "after", np.arange(min(options.events, 1_000)))
         began = time.perf_counter()
@@ -197,7 +223,7 @@ def measure_large_values(options: argparse.Namespace) -> None:
         f"checkpoint {share:.2f} of the state ({verdict(share, CHECKPOINT_TO_STATE)}); back after "
         f"{back_s:.1f} s ({verdict(back_s, BACK_S)}). Batches that change a tenth: "
         f"{', '.join(f'{seconds:.1f}' for seconds in took[BATCHES:])} s, checkpoint "
-        f"{changed_mb / state_mb:.2f} then",
+        f"{changed_mb / state_mb:.2f} then, {watch.largest_mb / state_mb:.2f} at its largest",
     )
 
 

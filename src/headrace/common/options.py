@@ -241,9 +241,9 @@ _ALL: tuple[ConfigOption[Any], ...] = (
     ConfigOption(
         "execution.checkpointing.num-retained",
         "int",
-        None,
-        "How many past micro-batches a checkpoint keeps "
-        "(spark.sql.streaming.minBatchesToRetain); Spark's default if not set.",
+        10,
+        "How many past micro-batches a checkpoint keeps, beside the newest "
+        "(spark.sql.streaming.minBatchesToRetain).",
         minimum=1,
     ),
     ConfigOption(

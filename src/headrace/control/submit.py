@@ -310,9 +310,10 @@ def _check_sources(physical: PhysicalPlan, savepoint: Savepoint) -> None:
 
 
 def _spark_settings(spec: JobSpec) -> dict[str, str]:
-    retained = spec.option("execution.checkpointing.num-retained")
-    kept = {} if retained is None else {"spark.sql.streaming.minBatchesToRetain": str(retained)}
-    return {**kept, **spec.spark_settings}
+    # One more than is asked for: state is a batch ahead until the batch is committed, and with one
+    # Spark would clear away what the committed batch needs as soon as that state is stored.
+    retained = spec.option("execution.checkpointing.num-retained") + 1
+    return {"spark.sql.streaming.minBatchesToRetain": str(retained), **spec.spark_settings}
 
 
 def _end(job: Job, agent: JobAgent, job_dir: JobDir, spec: JobSpec) -> None:
