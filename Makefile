@@ -53,6 +53,7 @@ check: setup  ## lint and type-check, change nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo --no-cache
 
 fmt: setup  ## format and mend what ruff can mend
 	$(VENV)/bin/ruff format .

@@ -11,9 +11,9 @@ import argparse
 import random
 import time
 
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.cells import Memory
-from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.pages.cells import Memory
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import PagedTable
 
 SIZES = (8, 100, 1_000, 10_000, 1_000_000)
 BATCHES = 10

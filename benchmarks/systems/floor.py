@@ -23,8 +23,8 @@ from measure import QueryCatcher, arguments, read_events, report, run_to_noop, s
 from pyspark import cloudpickle
 
 import data
+from headrace.connectors.discarding import DiscardingSink
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.runtime.sinks.discarding import DiscardingSink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,8 +13,8 @@ from headrace_keyed import build, events_of
 from measure import arguments, measure_query, spark_session
 
 from headrace.common import Configuration
+from headrace.connectors.discarding import DiscardingSink
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.runtime.sinks.discarding import DiscardingSink
 
 PLACES = {"disk": None, "memory": "/dev/shm"}
 

@@ -16,11 +16,11 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 from measure import arguments, measure_query, run_to_noop, spark_session
 
 from headrace.common import Types
+from headrace.connectors.discarding import DiscardingSink
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.runtime.sinks.discarding import DiscardingSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

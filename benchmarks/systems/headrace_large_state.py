@@ -28,12 +28,12 @@ import pyarrow.parquet as pq
 from measure import arguments, report, spark_session
 
 from headrace.common import Configuration, Types
+from headrace.connectors.discarding import DiscardingSink
 from headrace.control.savepoints import read_savepoint
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.runtime.sinks.discarding import DiscardingSink
 
 if TYPE_CHECKING:
     import argparse

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from headrace_keyed import build, events_of
 from measure import arguments, measure_query, spark_session
 
+from headrace.connectors.discarding import DiscardingSink
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.runtime.sinks.discarding import DiscardingSink
 
 FILE_ROWS = 200_000  # two files make a batch
 SEED = 7

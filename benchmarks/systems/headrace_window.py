@@ -16,13 +16,13 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 from measure import DISORDER_MS, arguments, measure_query, run_to_noop, spark_session
 
 from headrace.common import Types, WatermarkStrategy
+from headrace.connectors.discarding import DiscardingSink
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.expressions import col, count, window_start
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.datastream.functions import AggregateFunction, WindowFunction
 from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from headrace.runtime.sinks.discarding import DiscardingSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

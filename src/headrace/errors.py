@@ -67,7 +67,7 @@ __all__ = [
 
 _PACKAGE = str(Path(__file__).resolve().parent) + "/"
 # Below a frame of these no program is being built: a worker, a local run, a thread, a command.
-_NO_PROGRAM = (f"{_PACKAGE}testing/", f"{_PACKAGE}spark/", sysconfig.get_path("stdlib"), "<frozen")
+_NO_PROGRAM = (f"{_PACKAGE}testing/", f"{_PACKAGE}hosts/", sysconfig.get_path("stdlib"), "<frozen")
 
 
 def _line_of_program() -> str | None:

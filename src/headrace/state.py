@@ -5,7 +5,7 @@
     Savepoint.new().with_state("count", "total", table).write(first)      to begin a job with
 
 In: locations and DataFrames.  Out: DataFrames and savepoints; what is there is never changed.
-Next: control/savepoints.py (the format), spark/state_tables.py (how entries become rows)
+Next: control/savepoints.py (the format), hosts/spark/state/tables.py (how entries become rows)
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.clock import wall_clock
 from headrace.common.type_json import from_json, to_json
 from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
 from headrace.control import savepoints as stored_form
 from headrace.control.job_dir import JobDir
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
-from headrace.runtime.clock import wall_clock
-from headrace.runtime.sinks.storage import Storage, absolute_target
-from headrace.runtime.state.entries import check_state_name
-from headrace.runtime.state.new_entries import NewState
+from headrace.io.storage import Storage, absolute_target
+from headrace.runtime.savepoint.entries import check_state_name
+from headrace.runtime.savepoint.files import copy_rows, entries_of, write_rows
+from headrace.runtime.savepoint.new_entries import NewState
+from headrace.runtime.savepoint.table_rows import StateTable, TableColumns
+from headrace.runtime.savepoint.value_types import settled, type_of_all
 from headrace.runtime.state.recorded import Recorded
-from headrace.runtime.state.savepoint_files import copy_rows, entries_of, write_rows
-from headrace.runtime.state.table_rows import StateTable, TableColumns
-from headrace.runtime.state.value_types import settled, type_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,7 +69,7 @@ def read(
         SavepointError: there is neither a checkpoint nor a savepoint.
         StateError: there is no such operator or state; says which there are.
     """
-    from headrace.spark.state_tables import (
+    from headrace.hosts.spark.state.tables import (
         checkpoint_entries,
         checkpoint_states,
         recorded_type,
@@ -172,7 +172,7 @@ def _find(uid: str, operators: Iterable[Any], location: str) -> Any:
 def _open(location: str) -> _SavedPlace | _CheckpointPlace:
     if Storage.open(location).exists(stored_form.METADATA):
         return _SavedPlace(stored_form.read_savepoint(location))
-    from headrace.spark.checkpoint_files import last_batch
+    from headrace.hosts.spark.state.checkpoint_files import last_batch
 
     identity = JobDir.open(location).read_identity()
     if identity is None or identity.fingerprint is None:
@@ -188,7 +188,7 @@ def _open(location: str) -> _SavedPlace | _CheckpointPlace:
 
 
 def _session() -> SparkSession:
-    from headrace.spark.session import base_session
+    from headrace.hosts.spark.session import base_session
 
     return base_session({}, "local[2]")
 
@@ -497,7 +497,7 @@ def _values_change(
 
 
 def _frame_change(data: Any, request: _Request) -> tuple[NewState, Callable[[str, str], None]]:
-    from headrace.spark.state_tables import column_types, keyed_frame, write_entries
+    from headrace.hosts.spark.state.tables import column_types, keyed_frame, write_entries
 
     keys, values = _columns(request.key, "key"), _columns(request.value, "value")
     kind = {"list": "list", "map": "map"}.get(request.kind, "value")

@@ -19,12 +19,13 @@ from chaos.failing_sink import FailingSink, Orders
 from chaos.machine import MOST_WAITING, WINDOW_MS, Event, advance, answer
 from headrace.common import Configuration, Types, WatermarkStrategy
 from headrace.common.time import Time
+from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_source import FileSource, StreamFormat
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.functions import KeyedProcessFunction, ProcessWindowFunction
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.formats.file_format import StreamFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

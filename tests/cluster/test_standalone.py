@@ -158,7 +158,8 @@ from pathlib import Path
 
 from headrace.common import Configuration, Types
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_source import FileSource, StreamFormat
+from headrace.connectors.files.source import FileSource
+from headrace.formats.file_format import StreamFormat
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.functions import MapFunction
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from headrace.connectors.driver.printing import PrintWriter
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.sink import WriterContext
 from headrace.errors import HeadraceError
-from headrace.runtime.sinks.print_sink import PrintWriter
 from headrace.testing import collect_locally
 from oracle import examples, session
 

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from flaky_proxy import FlakyProxy
 from headrace.common.types import Row, RowKind
+from headrace.connectors.postgres import writer as postgres_writer
+from headrace.connectors.redis import writer as redis_writer
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.datastream.connectors.redis import RedisSink
 from headrace.errors import ConnectorError
-from headrace.runtime.sinks import postgres_writer, redis_writer
-from headrace.runtime.sinks.server_calls import sink_hash
+from headrace.io.server_calls import sink_hash
 from sink_driver import SinkDriver
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from headrace.common.state_ttl import StateTtlConfig
 from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream.state import ListStateDescriptor, MapStateDescriptor
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.cells import Memory
-from headrace.runtime.state.limits import Limits
-from headrace.runtime.state.own_records import load_entries
-from headrace.runtime.state.pages import NO_ENTRY, PagedTable, unpack
+from headrace.runtime.pages.cells import Memory
+from headrace.runtime.pages.limits import Limits
+from headrace.runtime.pages.own_records import load_entries
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import NO_ENTRY, PagedTable, unpack
 from headrace.runtime.state.provider import StateProvider
 
 _keys = st.one_of(

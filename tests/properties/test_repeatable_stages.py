@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from headrace.common import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.data.records import Records
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.plan.planner import PlanOptions, plan
-from headrace.runtime.key_selectors import Keying
-from headrace.runtime.partition import (
+from headrace.runtime.exchange.partition import (
     Broadcast,
     Custom,
     Forward,
@@ -31,8 +31,8 @@ from headrace.runtime.partition import (
     Rescale,
     Shuffle,
 )
-from headrace.runtime.records import Records
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.key_selectors import Keying
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import Task
 
 BATCHES = st.lists(st.lists(st.integers(0, 50), max_size=12), max_size=5)

@@ -35,18 +35,18 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.runtime.operators.join import IntervalJoinOperator
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.cells import PROCESS_MEMORY
-from headrace.runtime.state.entries import SavedEntry, export, load
-from headrace.runtime.state.portable import encode
-from headrace.runtime.state.savepoint_files import (
+from headrace.runtime.pages.cells import PROCESS_MEMORY
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.entries import SavedEntry, export, load
+from headrace.runtime.savepoint.files import (
     Claim,
     SavepointLoader,
     to_batches,
     to_entries,
     write_rows,
 )
-from headrace.runtime.state.spooled import SpooledStore
+from headrace.runtime.savepoint.portable import encode
+from headrace.runtime.savepoint.spooled import SpooledStore
 from headrace.testing import KeyedHarness, TwoInputHarness
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.typeinfo import Types
+from headrace.data.records import Records
 from headrace.datastream.functions import AggregateFunction, ProcessWindowFunction
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import ValueStateDescriptor
@@ -24,7 +25,6 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.runtime.operators.keyed import rolling_reduce
-from headrace.runtime.records import Records
 from headrace.runtime.windows import panes
 from headrace.runtime.windows.rolling import RollingAggregate
 from headrace.testing import KeyedHarness

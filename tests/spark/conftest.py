@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.spark.fast_start import home_without_zip
+from headrace.hosts.spark.fast_start import home_without_zip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

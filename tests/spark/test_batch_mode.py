@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.common import Types
+from headrace.connectors.files.source import FileSource
 from headrace.datastream import RuntimeExecutionMode
 from headrace.datastream.connectors.datagen import DataGeneratorSource
-from headrace.datastream.connectors.file_source import FileSource, StreamFormat
 from headrace.datastream.functions import MapFunction
+from headrace.formats.file_format import StreamFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

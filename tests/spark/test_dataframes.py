@@ -13,13 +13,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.common import Types
-from headrace.datastream.connectors.file_source import FileSource
+from headrace.connectors.files.source import FileSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col
-from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.datastream.functions import KeyedProcessFunction
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

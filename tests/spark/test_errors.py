@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.common import Configuration, Types
+from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_source import FileSource, StreamFormat
-from headrace.datastream.formats.json_reader import JsonReaderFormat
 from headrace.datastream.functions import KeyedProcessFunction, MapFunction, RuntimeContext
 from headrace.errors import (
     ConfigurationError,
@@ -23,6 +22,8 @@ from headrace.errors import (
     UnserializableFunctionError,
     UserFunctionError,
 )
+from headrace.formats.file_format import StreamFormat
+from headrace.formats.json_reader import JsonReaderFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

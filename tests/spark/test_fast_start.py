@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.spark import fast_start
+from headrace.hosts.spark import fast_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.common import Row, Types, WatermarkStrategy
-from headrace.datastream.connectors.file_source import FileSource
+from headrace.connectors.files.source import FileSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col, count, window_end, window_start
-from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.datastream.window import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
@@ -30,6 +29,7 @@ from headrace.errors import (
     SavepointError,
     UnsupportedStepError,
 )
+from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.testing import LocalRunner
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.common import Types, WatermarkStrategy
 from headrace.common.time import Time
-from headrace.datastream.connectors.file_source import FileSource, StreamFormat
+from headrace.connectors.files.source import FileSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.sink import Committer, Sink, SinkWriter
 from headrace.datastream.functions import (
@@ -21,6 +21,7 @@ from headrace.datastream.functions import (
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import ConnectorError, UserFunctionError
+from headrace.formats.file_format import StreamFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.common import Types, WatermarkStrategy
-from headrace.datastream.connectors.file_source import FileSource
+from headrace.connectors.files.source import FileSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col, count, window_start
-from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.datastream.functions import KeyedProcessFunction
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

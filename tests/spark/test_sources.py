@@ -12,29 +12,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.common.typeinfo import Types
-from headrace.datastream.connectors.collection import CollectionSource
+from headrace.connectors.collection.source import CollectionSource
+from headrace.connectors.files.source import FileSource
+from headrace.connectors.socket.source import SocketTextSource
+from headrace.data.codec import codec_for
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from headrace.datastream.connectors.file_source import (
-    FileFormat,
-    FileSource,
-    MalformedRecords,
-    StreamFormat,
-)
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.connectors.python_source import PythonSource
-from headrace.datastream.connectors.socket import SocketTextSource
-from headrace.datastream.formats.csv_reader import CsvReaderFormat, CsvSchema
-from headrace.datastream.formats.json_reader import JsonReaderFormat
-from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.errors import (
     ConnectorError,
     TypeMismatchError,
     UnserializableFunctionError,
 )
-from headrace.runtime.codec import codec_for
-from headrace.spark.dataframe_source import DataFrameSource
-from headrace.spark.file_reader import explain_read_failure, whole_file_settings
-from headrace.spark.sources import SourceOptions, open_source
+from headrace.formats.csv_reader import CsvReaderFormat, CsvSchema
+from headrace.formats.file_format import FileFormat, MalformedRecords, StreamFormat
+from headrace.formats.json_reader import JsonReaderFormat
+from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
+from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
+from headrace.hosts.spark.sources.file_reader import explain_read_failure, whole_file_settings
+from headrace.hosts.spark.sources.opening import SourceOptions, open_source
 from headrace.table import DataTypes
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common import Types, WatermarkStrategy
 from headrace.common.time import Time
-from headrace.datastream.connectors.file_source import FileSource, StreamFormat
+from headrace.connectors.files.source import FileSource
 from headrace.datastream.functions import KeyedProcessFunction, ProcessWindowFunction
 from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.formats.file_format import StreamFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from headrace.spark.quiet import ToldElsewhere, _worth_telling, quiet_callbacks
+from headrace.hosts.spark.quiet import ToldElsewhere, _worth_telling, quiet_callbacks
 
 START = b"""\
 WARNING: Using incubator modules: jdk.incubator.vector

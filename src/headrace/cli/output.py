@@ -66,7 +66,7 @@ def people() -> Console:
 def absolute_place(path: str) -> str:
     """A path or URI as every process understands it: drivers have another working directory."""
     # only here: it loads pyarrow, which most commands do not need
-    from headrace.runtime.sinks.storage import absolute_target
+    from headrace.io.storage import absolute_target
 
     return absolute_target(path)
 

@@ -45,9 +45,9 @@ from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.options import OPTIONS
 from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
 from headrace.control.job import running_jobs
-from headrace.control.processes import this_process
 from headrace.control.progress import progress
 from headrace.errors import HeadraceError, JobError
+from headrace.io.processes import this_process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -150,7 +150,7 @@ def list_all(
 
 
 def _check_folder(folder: str) -> None:
-    from headrace.runtime.sinks.storage import Storage
+    from headrace.io.storage import Storage
 
     parent, _, name = absolute_place(folder).rstrip("/").rpartition("/")
     if name not in Storage.open(parent or "/").folders(""):

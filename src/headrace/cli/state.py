@@ -1,7 +1,7 @@
 """`headrace state read`: the entries of a state, out of a checkpoint or a savepoint.
 
 In: a location, the uid of an operator, the name of a state.  Out: a table or JSON.  A savepoint is
-read as it is, for a checkpoint Spark is started in this process.  Next: headrace/state.py
+read as it is, for a checkpoint Spark is started in this process.  Next: state.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`headrace warm-up`: makes Spark start faster on this machine.
 
-In: nothing.  Out: an archive of Java classes (spark/fast_start.py), or its removal.
+In: nothing.  Out: an archive of Java classes (hosts/spark/fast_start.py), or its removal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def warm_up(
       headrace warm-up
       headrace warm-up --remove
     """
-    from headrace.spark.fast_start import archive_file, make_archive
+    from headrace.hosts.spark.fast_start import archive_file, make_archive
 
     with told_errors(as_json=as_json):
         if remove:

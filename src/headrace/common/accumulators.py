@@ -1,7 +1,7 @@
 """Values that subtasks add up during a job; the merged value is part of the job's result.
 
 In: ``runtime_context.add_accumulator(name, IntCounter())``.  Out: ``JobExecutionResult``.
-Next: datastream/functions/basic.py (RuntimeContext), common/job_execution_result.py
+Next: api/functions/basic.py (RuntimeContext), common/job_execution_result.py
 """
 
 from __future__ import annotations

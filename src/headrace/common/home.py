@@ -1,7 +1,7 @@
 """The folder in which headrace keeps what is this user's and this machine's.
 
 In: ``$HEADRACE_HOME``, or ~/.headrace.  Out: its path: jobs/ (control/registry.py) and cache/
-(spark/fast_start.py) are below it.
+(hosts/spark/fast_start.py) are below it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Amounts of time and points in time, and the one way to turn any of them into milliseconds.
 
 In: ``Time``, ``Duration``, ``timedelta``, ``"1h 30m"`` or a number.  Out: int milliseconds, the
-only form the runtime uses.  Next: common/watermark_strategy.py, datastream/window.py
+only form the runtime uses.  Next: common/watermark_strategy.py, api/window/
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads record types from Python type hints.
 
 In: a hint, or a function and the name of its method.  Out: a ``TypeInformation``, or None when the
-hint says too little; the stream is then pickled.  Next: runtime/codec.py
+hint says too little; the stream is then pickled.  Next: data/codec.py
 
 A hint is used only where the decoded record equals the original: ``tuple[int, ...]`` would come
 back as a list, so it gives None. ``Annotated[datetime, Types.TIMESTAMP_LTZ()]`` overrides the rule.

@@ -1,7 +1,7 @@
 """What a stream's records are made of: ``TypeInformation`` and the factory ``Types``.
 
 In: types the user declares, or that common/type_inference.py reads from hints.  Out: descriptions
-without behaviour.  Next: runtime/codec.py turns a type into Arrow columns and checks values.
+without behaviour.  Next: data/codec.py turns a type into Arrow columns and checks values.
 """
 
 from __future__ import annotations

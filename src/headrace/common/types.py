@@ -1,7 +1,7 @@
 """The record type ``Row`` and its change kind ``RowKind``.
 
 In: values from user functions or the codec.  Out: records.  Next: common/typeinfo.py (their types),
-runtime/codec.py (how rows become Arrow columns).
+data/codec.py (how rows become Arrow columns).
 """
 
 from __future__ import annotations

@@ -15,19 +15,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.control.processes import this_process
+from headrace.common.clock import wall_clock
 from headrace.control.progress import Teller
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
 from headrace.errors import ConnectorError, HeadraceError, JobError
-from headrace.runtime.clock import wall_clock
+from headrace.io.processes import this_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.control.job import Failure, Job
-    from headrace.control.lease import Lease
     from headrace.control.registry import Registry
+    from headrace.io.lease import Lease
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headrace.control.commands import CommandWriter
     from headrace.control.messages import BatchMessages
     from headrace.control.metrics import JobMetrics
-    from headrace.datastream.connectors.sink import Committer
+    from headrace.spi.sink import Committer
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _PATIENCE_S = 30.0
 
 
 class Query(Protocol):
-    """What an attempt needs of a running query; spark/query.py has it."""
+    """What an attempt needs of a running query; hosts/spark/microbatch/query.py has it."""
 
     def start(self) -> None:
         """Start it."""

@@ -6,9 +6,9 @@ import threading
 from typing import TYPE_CHECKING
 
 from headrace.common.job_client import JobClient
+from headrace.connectors.driver.collect import CollectSink
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.errors import JobError
-from headrace.runtime.sinks.collect import CollectSink
 
 if TYPE_CHECKING:
     from headrace.control.job import Job

@@ -12,11 +12,11 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError
-from headrace.runtime.clock import wall_clock
 
 if TYPE_CHECKING:
-    from headrace.runtime.sinks.storage import Storage
+    from headrace.io.storage import Storage
 
 log = logging.getLogger(__name__)
 

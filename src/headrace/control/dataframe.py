@@ -8,23 +8,23 @@ import tempfile
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from headrace.data.codec import codec_for
 from headrace.datastream.stream_builder import add_step
 from headrace.errors import InvalidArgumentError
+from headrace.hosts.spark.microbatch.build import build_packets
+from headrace.hosts.spark.microbatch.results import records_frame
+from headrace.hosts.spark.native.job import native_frame, native_settings
+from headrace.hosts.spark.native.types import resolve_types
+from headrace.hosts.spark.session import job_session
+from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
+from headrace.hosts.spark.sources.opening import SourceOptions
 from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import plan
-from headrace.runtime.codec import codec_for
-from headrace.spark.build import build_packets
-from headrace.spark.dataframe_source import DataFrameSource
-from headrace.spark.native_job import native_frame, native_settings
-from headrace.spark.native_types import resolve_types
-from headrace.spark.results import records_frame
-from headrace.spark.session import job_session
-from headrace.spark.sources import SourceOptions
 
 if TYPE_CHECKING:
-    from headrace.datastream.connectors.base import Source
     from headrace.datastream.data_stream import DataStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.spi.source import Source
 
 
 def dataframe_source(dataframe: Any) -> Source:

@@ -17,12 +17,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.common.clock import wall_clock
 from headrace.common.job_status import JobStatus
 from headrace.control.job_state import check_transition, is_terminal
 from headrace.control.metrics import JobMetrics
 from headrace.control.restart import is_worth_another_try, make_backoff
 from headrace.errors import HeadraceError, JobError
-from headrace.runtime.clock import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

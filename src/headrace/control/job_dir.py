@@ -2,7 +2,7 @@
 
     query/     Spark's offsets, commits and state        sources/   what sources keep
     control/   ticks and the end of input                sinks/     what sinks committed
-    job.json   id, name, fingerprint of the program      lock.json  who runs on it (lease.py)
+    job.json   id, name, fingerprint of the program      lock.json  who runs on it (io/lease.py)
 
 In: `execution.checkpointing.dir`, or nothing for a directory that goes away with the job.
 Out: a JobDir; CheckpointMismatchError if the checkpoint is not this job's.
@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from headrace import __version__
+from headrace.common.clock import wall_clock
 from headrace.control.fingerprint import Difference, Fingerprint, differences
-from headrace.control.lease import GUARD_FILE, LOCK_FILE
 from headrace.errors import CheckpointMismatchError
-from headrace.runtime.clock import wall_clock
-from headrace.runtime.sinks.storage import Storage, local_path
+from headrace.io.lease import GUARD_FILE, LOCK_FILE
+from headrace.io.storage import Storage, local_path
 
 _FORMAT = 1
 _IDENTITY = "job.json"

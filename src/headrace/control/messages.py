@@ -9,9 +9,9 @@ import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headrace.data.records import MAX_TIMESTAMP
 from headrace.errors import HeadraceError, JobError
-from headrace.runtime.buffers import content_of, frames_of
-from headrace.runtime.records import MAX_TIMESTAMP
+from headrace.runtime.exchange.buffers import content_of, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

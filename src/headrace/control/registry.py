@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.home import headrace_home
 from headrace.common.options import OPTIONS
-from headrace.control.processes import Process
 from headrace.errors import JobNameInUseError, JobNotFoundError
+from headrace.io.processes import Process
 
 if TYPE_CHECKING:
     from headrace.common.configuration import Configuration

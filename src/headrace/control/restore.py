@@ -2,7 +2,7 @@
 
 In: a Savepoint and a planned program.  Out: a checkpoint in the job's directory, and a list of what
 was kept, dropped and new.  Nothing is changed if the savepoint does not fit.
-Next: spark/seeding.py (how a checkpoint is made)
+Next: hosts/spark/state/seeding.py (how a checkpoint is made)
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import cloudpickle
 
 from headrace.control.savepoints import SOURCES_FOLDER, verify
 from headrace.errors import SavepointError, StateError
-from headrace.runtime.sinks.storage import Storage
-from headrace.runtime.state.backend import DictStore
+from headrace.hosts.spark.state.checkpoint_files import replace_offsets
+from headrace.hosts.spark.state.seeding import seed_state
+from headrace.io.storage import Storage
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.recorded import Recorded
-from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
 from headrace.runtime.task import Task
-from headrace.spark.checkpoint_files import replace_offsets
-from headrace.spark.seeding import seed_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@
 
 metadata.json is written last and with a checksum of its own: a directory without it, or with a
 file that does not match, is no savepoint.  Nothing in it depends on the parallelism of the job.
-In: a location.  Out: a Savepoint, checked.  Next: control/restore.py, spark/state_export.py
+In: a location.  Out: a Savepoint, checked.  Next: control/restore.py, hosts/spark/state/export.py
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace import __version__
 from headrace.errors import ConnectorError, SavepointError
-from headrace.runtime.sinks.storage import Storage
+from headrace.io.storage import Storage
+from headrace.runtime.savepoint.files import FOLDER, summarize
 from headrace.runtime.state.recorded import Recorded
-from headrace.runtime.state.savepoint_files import FOLDER, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Takes a savepoint of a job, running or stopped, at its newest committed batch.
 
-    state store files ── spark/state_export.py ──▶ state/*.parquet ┐
+    state store files ── hosts/spark/state/export.py ──▶ state/*.parquet ┐
     offsets/N, sources/ ───────── copied ────────▶ sources/        ┴─▶ metadata.json, last
 
 In: a job's directory and what its program looks like.  Out: a Savepoint.
@@ -14,6 +14,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.clock import wall_clock
 from headrace.control.fingerprint import NATIVE_WINDOW
 from headrace.control.savepoints import (
     SOURCES_FOLDER,
@@ -27,10 +28,9 @@ from headrace.control.savepoints import (
     written_files,
 )
 from headrace.errors import ConnectorError, SavepointError
-from headrace.runtime.clock import wall_clock
-from headrace.runtime.sinks.storage import Storage
-from headrace.spark.checkpoint_files import last_batch, read_offsets
-from headrace.spark.state_export import entries_frame
+from headrace.hosts.spark.state.checkpoint_files import last_batch, read_offsets
+from headrace.hosts.spark.state.export import entries_frame
+from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
     from headrace.control.fingerprint import Fingerprint

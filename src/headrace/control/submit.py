@@ -2,8 +2,8 @@
 
     plan ─▶ does the checkpoint fit? ─▶ lock it ─▶ attempts (build, start, run) ─▶ clear up
 
-In: a StreamGraph and a JobSpec.  Out: a started Job.  Next: control/job_dir.py, spark/build.py,
-control/job.py
+In: a StreamGraph and a JobSpec.  Out: a started Job.  Next: control/job_dir.py,
+hosts/spark/microbatch/build.py, control/job.py
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from headrace.control.commands import CommandWriter
 from headrace.control.fingerprint import fingerprint
 from headrace.control.job import Job
 from headrace.control.job_dir import JobDir, new_job_id
-from headrace.control.lease import Lease
 from headrace.control.messages import BatchMessages, read_messages
 from headrace.control.registry import Registry
 from headrace.control.restore import check, compare, declared_types, restore
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
-from headrace.datastream.connectors.python_source import PythonSource
-from headrace.datastream.connectors.sink import CommitterContext
 from headrace.errors import InternalError, PlanError, SavepointError
+from headrace.hosts.spark.microbatch.build import build_packets, control_dir
+from headrace.hosts.spark.microbatch.query import SparkQuery
+from headrace.hosts.spark.microbatch.results import packets_of
+from headrace.hosts.spark.native.job import native_settings, open_native, run_native_batch
+from headrace.hosts.spark.native.types import resolve_types
+from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
+from headrace.hosts.spark.session import base_session, job_session, state_store_settings
+from headrace.hosts.spark.sources.opening import SourceOptions, has_lasting_place, streams_of
+from headrace.hosts.spark.user_files import ship
+from headrace.io.lease import Lease
+from headrace.io.storage import Storage, absolute_target
 from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import PlanOptions, plan
-from headrace.runtime.sinks.storage import Storage, absolute_target
-from headrace.spark.build import build_packets, control_dir
-from headrace.spark.native_job import native_settings, open_native, run_native_batch
-from headrace.spark.native_types import resolve_types
-from headrace.spark.native_windows import begin_event_time_anew, is_at_end
-from headrace.spark.query import SparkQuery
-from headrace.spark.results import packets_of
-from headrace.spark.session import base_session, job_session, state_store_settings
-from headrace.spark.sources import SourceOptions, has_lasting_place, streams_of
-from headrace.spark.user_files import ship
+from headrace.spi.python_source import PythonSource
+from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
     from headrace.control.fingerprint import Fingerprint
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from headrace.control.metrics import JobMetrics
     from headrace.control.restore import Match
     from headrace.control.savepoints import Savepoint
-    from headrace.datastream.connectors.sink import Committer
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
+    from headrace.spi.sink import Committer
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,56 @@ from typing import TYPE_CHECKING, Any
 from headrace.missing import missing_attribute
 
 if TYPE_CHECKING:
+    from headrace.api.functions import (
+        AggregateFunction,
+        AllWindowFunction,
+        AsyncFunction,
+        AsyncRetryPredicate,
+        AsyncRetryStrategy,
+        BroadcastProcessFunction,
+        CoFlatMapFunction,
+        CoGroupFunction,
+        CoMapFunction,
+        CoProcessFunction,
+        FilterFunction,
+        FlatJoinFunction,
+        FlatMapFunction,
+        JoinFunction,
+        KeyedBroadcastProcessFunction,
+        KeyedCoProcessFunction,
+        KeyedProcessFunction,
+        KeySelector,
+        MapFunction,
+        Partitioner,
+        ProcessAllWindowFunction,
+        ProcessFunction,
+        ProcessJoinFunction,
+        ProcessWindowFunction,
+        ReduceFunction,
+        RuntimeContext,
+        SinkFunction,
+        SourceFunction,
+        WindowFunction,
+    )
+    from headrace.api.output_tag import (
+        OutputTag,
+    )
+    from headrace.api.time_domain import (
+        TimeDomain,
+    )
+    from headrace.api.timerservice import (
+        TimerService,
+    )
+    from headrace.api.window import (
+        CountWindow,
+        GlobalWindow,
+        MergingWindowAssigner,
+        TimeWindow,
+        Trigger,
+        TriggerResult,
+        Window,
+        WindowAssigner,
+    )
     from headrace.datastream.checkpoint_config import (
         CheckpointConfig,
     )
@@ -45,37 +95,6 @@ if TYPE_CHECKING:
     from headrace.datastream.externalized_checkpoint_retention import (
         ExternalizedCheckpointRetention,
     )
-    from headrace.datastream.functions import (
-        AggregateFunction,
-        AllWindowFunction,
-        AsyncFunction,
-        AsyncRetryPredicate,
-        AsyncRetryStrategy,
-        BroadcastProcessFunction,
-        CoFlatMapFunction,
-        CoGroupFunction,
-        CoMapFunction,
-        CoProcessFunction,
-        FilterFunction,
-        FlatJoinFunction,
-        FlatMapFunction,
-        JoinFunction,
-        KeyedBroadcastProcessFunction,
-        KeyedCoProcessFunction,
-        KeyedProcessFunction,
-        KeySelector,
-        MapFunction,
-        Partitioner,
-        ProcessAllWindowFunction,
-        ProcessFunction,
-        ProcessJoinFunction,
-        ProcessWindowFunction,
-        ReduceFunction,
-        RuntimeContext,
-        SinkFunction,
-        SourceFunction,
-        WindowFunction,
-    )
     from headrace.datastream.interval_join import (
         IntervalJoin,
         IntervalJoined,
@@ -83,9 +102,6 @@ if TYPE_CHECKING:
     from headrace.datastream.joined_streams import (
         CoGroupedStreams,
         JoinedStreams,
-    )
-    from headrace.datastream.output_tag import (
-        OutputTag,
     )
     from headrace.datastream.slot_sharing_group import (
         MemorySize,
@@ -100,22 +116,6 @@ if TYPE_CHECKING:
     )
     from headrace.datastream.stream_execution_environment import (
         StreamExecutionEnvironment,
-    )
-    from headrace.datastream.time_domain import (
-        TimeDomain,
-    )
-    from headrace.datastream.timerservice import (
-        TimerService,
-    )
-    from headrace.datastream.window import (
-        CountWindow,
-        GlobalWindow,
-        MergingWindowAssigner,
-        TimeWindow,
-        Trigger,
-        TriggerResult,
-        Window,
-        WindowAssigner,
     )
     from headrace.datastream.windowed_stream import (
         AllWindowedStream,

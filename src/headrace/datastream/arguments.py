@@ -10,14 +10,14 @@ import difflib
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.functions import Function
 from headrace.common.typeinfo import (
     BasicTypeInfo,
     InstantTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
 )
-from headrace.datastream.connectors.collection import CollectionSource
-from headrace.datastream.functions import Function
+from headrace.connectors.collection.source import CollectionSource
 from headrace.errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:

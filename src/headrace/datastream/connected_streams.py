@@ -51,7 +51,7 @@ class ConnectedStreams:
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A CoProcessFunction, or a KeyedCoProcessFunction when both streams are keyed."""
-        from headrace.datastream.functions import CoProcessFunction, KeyedCoProcessFunction
+        from headrace.api.functions import CoProcessFunction, KeyedCoProcessFunction
 
         wanted = KeyedCoProcessFunction if self._is_keyed() else CoProcessFunction
         check_instance(
@@ -113,11 +113,11 @@ class BroadcastConnectedStream:
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A BroadcastProcessFunction, or a KeyedBroadcastProcessFunction on a keyed stream."""
-        from headrace.datastream.data_stream import DataStream
-        from headrace.datastream.functions import (
+        from headrace.api.functions import (
             BroadcastProcessFunction,
             KeyedBroadcastProcessFunction,
         )
+        from headrace.datastream.data_stream import DataStream
         from headrace.runtime.operators.broadcast import broadcast_operator
 
         keyed = self.stream._keying() is not None

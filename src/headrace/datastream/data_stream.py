@@ -9,6 +9,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.output_tag import OutputTag
+from headrace.api.state import MapStateDescriptor
+from headrace.common.call_site import call_site
 from headrace.common.typeinfo import (
     BasicTypeInfo,
     PickledBytesTypeInfo,
@@ -33,18 +36,26 @@ from headrace.datastream.connected_streams import (
     ConnectedStreams,
 )
 from headrace.datastream.data_stream_sink import DataStreamSink
-from headrace.datastream.expressions import VALUE, Expression, is_expression
 from headrace.datastream.interval_join import IntervalJoin, IntervalJoined, needs_keys
 from headrace.datastream.join_keys import check_other
 from headrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
-from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.rolling import RollingAggregates
-from headrace.datastream.state import MapStateDescriptor
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
-from headrace.graph.call_site import call_site
+from headrace.expr.expressions import VALUE, Expression, is_expression
 from headrace.graph.nodes import NativeStep
+from headrace.runtime.exchange.partition import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    KeyGroups,
+    Partitioning,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
 from headrace.runtime.key_selectors import Keying, key_selector
 from headrace.runtime.operators.keyed import (
     KeyedMapOperator,
@@ -59,23 +70,12 @@ from headrace.runtime.operators.stateless import (
     MapOperator,
     ProcessOperator,
 )
-from headrace.runtime.partition import (
-    Broadcast,
-    Custom,
-    Forward,
-    Global,
-    KeyGroups,
-    Partitioning,
-    Rebalance,
-    Rescale,
-    Shuffle,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.api.window import WindowAssigner
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from headrace.datastream.window import WindowAssigner
     from headrace.graph.nodes import Step
     from headrace.runtime.operators.base import Operator
 
@@ -479,8 +479,8 @@ class DataStream:
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Write the stream with a SinkFunction; it sees a record once its whole batch succeeded."""
-        from headrace.datastream.connectors.sink import Sink
-        from headrace.runtime.sinks.function import FunctionSink
+        from headrace.runtime.sink_function import FunctionSink
+        from headrace.spi.sink import Sink
 
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
@@ -489,7 +489,7 @@ class DataStream:
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """Write the stream with a Sink."""
-        from headrace.datastream.connectors.sink import Sink
+        from headrace.spi.sink import Sink
 
         use = "use a sink of headrace.datastream.connectors, or add_sink for a SinkFunction"
         check_instance("sink_to", sink, Sink, use)
@@ -497,7 +497,7 @@ class DataStream:
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every record, on the driver."""
-        from headrace.runtime.sinks.print_sink import PrintSink
+        from headrace.connectors.driver.printing import PrintSink
 
         return self._sink(PrintSink(sink_identifier), "Print")
 
@@ -604,7 +604,7 @@ class KeyedStream(RollingAggregates, DataStream):
 
     def process(self, func: Any, output_type: Any = None) -> DataStream:
         """A KeyedProcessFunction: state, timers and side outputs per key."""
-        from headrace.datastream.functions import KeyedProcessFunction
+        from headrace.api.functions import KeyedProcessFunction
 
         fix = "derive the class from KeyedProcessFunction, or call process before key_by"
         check_instance("process of a keyed stream", func, KeyedProcessFunction, fix)
@@ -620,7 +620,7 @@ class KeyedStream(RollingAggregates, DataStream):
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Windows of `size` records per key, every `slide` records."""
-        from headrace.datastream.window import (
+        from headrace.api.window import (
             CountSlidingWindowAssigner,
             CountTumblingWindowAssigner,
         )

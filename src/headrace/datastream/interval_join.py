@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from headrace.api.output_tag import OutputTag
+from headrace.common.call_site import call_site
 from headrace.common.time import to_millis
 from headrace.datastream.arguments import check_instance
 from headrace.datastream.join_keys import check_keys_match, check_other, key_type_of
-from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
-from headrace.graph.call_site import call_site
 from headrace.runtime.operators.join import IntervalJoinOperator, gives_many
 
 if TYPE_CHECKING:

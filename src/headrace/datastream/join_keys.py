@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.call_site import call_site
 from headrace.common.type_inference import return_type_of
 from headrace.common.typeinfo import (
     BasicType,
@@ -19,7 +20,6 @@ from headrace.common.typeinfo import (
 from headrace.datastream.arguments import check_instance
 from headrace.datastream.stream_builder import as_type
 from headrace.errors import InvalidArgumentError
-from headrace.graph.call_site import call_site
 
 if TYPE_CHECKING:
     from headrace.datastream.data_stream import DataStream

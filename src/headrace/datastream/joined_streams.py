@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from headrace.common.call_site import call_site
 from headrace.common.typeinfo import Types
 from headrace.datastream.join_keys import check_keys_match, check_other, key_type_of
 from headrace.datastream.stream_builder import as_type
 from headrace.datastream.windowed_stream import WindowedStream
 from headrace.errors import InvalidArgumentError
-from headrace.graph.call_site import call_site
 from headrace.runtime.key_selectors import Keying, key_selector
 from headrace.runtime.operators.join import CoGrouped, Joined, KeyOfSide, SideOf, gives_many
 
 if TYPE_CHECKING:
+    from headrace.api.window import Trigger, WindowAssigner
     from headrace.datastream.data_stream import DataStream
-    from headrace.datastream.window import Trigger, WindowAssigner
 
 __all__ = ["CoGroupedStreams", "JoinedStreams"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.call_site import call_site
 from headrace.common.type_inference import infer_type, return_type_of
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.errors import InvalidArgumentError
-from headrace.graph.call_site import call_site
 from headrace.graph.nodes import Edge, Step
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.graph.nodes import NativeStep
+    from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.operators.base import Operator
-    from headrace.runtime.partition import Partitioning
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.call_site import call_site
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
@@ -20,7 +21,6 @@ from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin, as_type
 from headrace.errors import InvalidArgumentError
-from headrace.graph.call_site import call_site
 from headrace.graph.nodes import Step
 from headrace.graph.stream_graph import StreamGraph
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from headrace.control.job import Job
     from headrace.control.submit import JobSpec
     from headrace.datastream.closeable_iterator import CloseableIterator
-    from headrace.datastream.connectors.base import Source
     from headrace.datastream.execution_mode import RuntimeExecutionMode
+    from headrace.spi.source import Source
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -285,7 +285,7 @@ class StreamExecutionEnvironment:
             source_name: for plans, metrics and errors.
             type_info: the type of the records, if the source does not say it.
         """
-        from headrace.datastream.connectors.base import Source as SourceBase
+        from headrace.spi.source import Source as SourceBase
 
         use = "use a source of headrace.datastream.connectors, or derive from PythonSource"
         check_instance("from_source", source, SourceBase, use)
@@ -306,7 +306,7 @@ class StreamExecutionEnvironment:
 
     def from_collection(self, collection: Any, type_info: Any = None) -> DataStream:
         """A bounded stream of the items of a list."""
-        from headrace.datastream.connectors.collection import CollectionSource
+        from headrace.connectors.collection.source import CollectionSource
 
         declared = None if type_info is None else as_type(type_info)
         check_instance("from_collection", collection, Iterable, "from_collection([1, 2, 3])")
@@ -333,13 +333,13 @@ class StreamExecutionEnvironment:
 
     def socket_text_stream(self, hostname: str, port: int) -> DataStream:
         """Lines of text from a socket; what was in flight is lost after a failure."""
-        from headrace.datastream.connectors.socket import SocketTextSource
+        from headrace.connectors.socket.source import SocketTextSource
 
         return self.from_source(SocketTextSource(hostname, port), None, "Socket Source")
 
     def from_sequence(self, start: int, end: int) -> DataStream:
         """All whole numbers from `start` to `end`, both included."""
-        from headrace.datastream.connectors.number_seq import NumberSequenceSource
+        from headrace.connectors.generator.number_seq import NumberSequenceSource
 
         return self.from_source(NumberSequenceSource(start, end), None, "Sequence Source")
 

@@ -1,14 +1,11 @@
-"""Which clock a timer runs on."""
+"""Under PyFlink's path; written in api/time_domain.py"""
 
 from __future__ import annotations
 
-from enum import Enum
+from headrace.api.time_domain import (
+    TimeDomain,
+)
 
-__all__ = ["TimeDomain"]
-
-
-class TimeDomain(Enum):
-    """Event time moves with watermarks, processing time with the machine's clock."""
-
-    EVENT_TIME = 0
-    PROCESSING_TIME = 1
+__all__ = [
+    "TimeDomain",
+]

@@ -5,7 +5,7 @@
         results      (__0 / __1) as mean, __start as window_start
 
 In: the user's expressions.  Out: a WindowSelect; both ways of running it start from there:
-runtime/windows/column_aggregates.py in Python, spark/native_windows.py on Catalyst.
+runtime/windows/column_aggregates.py in Python, hosts/spark/native/windows.py on Catalyst.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
-from headrace.datastream.expressions import AGGREGATES, BOUNDS, Expression, col, is_expression
-from headrace.datastream.window import (
+from headrace.api.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     GlobalWindows,
 )
+from headrace.common.call_site import call_site
+from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
 from headrace.errors import InvalidArgumentError
-from headrace.graph.call_site import call_site
+from headrace.expr.expressions import AGGREGATES, BOUNDS, Expression, col, is_expression
 from headrace.runtime.windows.column_aggregates import (
     END,
     START,

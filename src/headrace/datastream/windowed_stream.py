@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from headrace.api.output_tag import OutputTag
+from headrace.api.window import Evictor, Trigger, WindowAssigner
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import Types
 from headrace.datastream.arguments import (
@@ -15,10 +17,8 @@ from headrace.datastream.arguments import (
     check_instance,
     check_methods,
 )
-from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
-from headrace.datastream.window import Evictor, Trigger, WindowAssigner
 from headrace.errors import InvalidArgumentError
 from headrace.graph.nodes import NativeStep
 

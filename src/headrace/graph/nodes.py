@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.call_site import CallSite
     from headrace.common.typeinfo import TypeInformation
-    from headrace.datastream.connectors.base import Source
     from headrace.datastream.window_select import WindowSelect
-    from headrace.graph.call_site import CallSite
+    from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.operators.base import Operator
-    from headrace.runtime.partition import Partitioning
+    from headrace.spi.source import Source
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +83,8 @@ class Step:
 class NativeStep:
     """A step that Catalyst can run: column expressions given where a function is expected.
 
-    `expressions` are headrace expressions or pyspark Columns; spark/native.py applies them.
+    `expressions` are headrace expressions or pyspark Columns; hosts/spark/native/steps.py applies
+    them.
     """
 
     kind: str  # "filter", "select", "stamp" or "window"

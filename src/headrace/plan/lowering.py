@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import UnsupportedStepError
 from headrace.plan.native_windows import source_obstacle, timestamps_obstacle, window_obstacle
 from headrace.plan.physical import NativeJob, NativeWindow
-from headrace.runtime.partition import Forward
+from headrace.runtime.exchange.partition import Forward
 
 if TYPE_CHECKING:
     from headrace.graph.nodes import Step

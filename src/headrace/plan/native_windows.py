@@ -4,21 +4,21 @@
 
 Only windows of aggregates over columns come here (datastream/window_select.py).  A program runs on
 Catalyst as a whole or not at all from its window on: see plan/lowering.py.  Next:
-spark/native_windows.py builds the DataFrame.
+hosts/spark/native/windows.py builds the DataFrame.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
-from headrace.common.watermark_strategy import ColumnAssigner
-from headrace.datastream.window import (
+from headrace.api.window import (
     EventTimeSessionWindows,
     EventTimeTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
+from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
+from headrace.common.watermark_strategy import ColumnAssigner
 from headrace.runtime.operators.timestamps import TimestampsOperator
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headrace.graph.nodes import Step
 
 # Spark counts microseconds in 64 bits, and the end of input is a time behind all others
-# (spark/native_windows.py): a thousand years leave room for both.
+# (hosts/spark/native/windows.py): a thousand years leave room for both.
 _LONGEST_MS = 1_000 * 366 * 86_400_000
 
 

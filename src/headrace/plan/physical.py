@@ -1,4 +1,4 @@
-"""The physical plan: what spark/build.py turns into one streaming query."""
+"""The physical plan: what hosts/spark/microbatch/build.py turns into one streaming query."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headrace.datastream.connectors.base import Source
     from headrace.graph.nodes import Step
     from headrace.runtime.stage import EdgePlan, StagePlan
+    from headrace.spi.source import Source
 
 
 @dataclass(slots=True)

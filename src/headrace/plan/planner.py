@@ -5,7 +5,7 @@
               reduce ─ filter ─┐ level 1       stage 1: [reduce, filter, print]   transformWithState
                              print
 
-In: a StreamGraph.  Out: a PhysicalPlan (plan/physical.py).  Next: spark/build.py
+In: a StreamGraph.  Out: a PhysicalPlan (plan/physical.py).  Next: hosts/spark/microbatch/build.py
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from headrace.graph.checks import check_graph
 from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.lowering import choose_lowering, native_program
 from headrace.plan.physical import NativeJob, PhysicalPlan, SourcePlan
+from headrace.runtime.exchange.partition import Forward, Rebalance
 from headrace.runtime.key_groups import default_max_parallelism
 from headrace.runtime.operators.timestamps import TimestampsOperator
-from headrace.runtime.partition import Forward, Rebalance
 from headrace.runtime.stage import EdgePlan, OperatorPlan, StagePlan
 
 if TYPE_CHECKING:
     from headrace.graph.nodes import Edge, Step
     from headrace.graph.stream_graph import StreamGraph
+    from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.key_selectors import Keying
-    from headrace.runtime.partition import Partitioning
 
 
 @dataclass(frozen=True, slots=True)

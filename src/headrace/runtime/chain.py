@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common.types import Row, RowKind
+from headrace.data.codec import DoesNotFit, codec_for
+from headrace.data.records import Records
 from headrace.errors import HeadraceError, TypeMismatchError
-from headrace.runtime.buffers import WATERMARK, data_frame, message_frame
-from headrace.runtime.codec import DoesNotFit, codec_for
-from headrace.runtime.records import Records
+from headrace.runtime.exchange.buffers import WATERMARK, data_frame, message_frame
 
 if TYPE_CHECKING:
+    from headrace.runtime.exchange.outbox import Outbox
     from headrace.runtime.operators.base import Operator
-    from headrace.runtime.outbox import Outbox
     from headrace.runtime.stage import EdgePlan
     from headrace.runtime.watermarks import Valve
 

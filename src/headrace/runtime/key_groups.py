@@ -2,7 +2,7 @@
 
 Python's own hash of text changes with every process, so it cannot route records or find state.
 Equal keys must get equal hashes whatever their type says: 1 == 1.0 == True == Decimal(1).
-Next: runtime/partition.py, which applies this to whole buffers.
+Next: runtime/exchange/partition.py, which applies this to whole buffers.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from headrace.common.typeinfo import TypeInformation
-    from headrace.runtime.records import Records
+    from headrace.data.records import Records
 
 # Types whose Arrow column holds the very values that records hold.  Rows, decimals, large numbers
 # and pickled fields look different in a column, so their keys are read from the records.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.functions import KeyedStateStore, RuntimeContext
 from headrace.common.metrics import Counter, Distribution, Meter, MetricGroup
-from headrace.datastream.functions import KeyedStateStore, RuntimeContext
 from headrace.errors import StateError
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from headrace.data.pickling import dumps, loads
+from headrace.data.records import MIN_TIMESTAMP, Records, joined
 from headrace.runtime.key_groups import hash_column, stable_hash
-from headrace.runtime.pickling import dumps, loads
-from headrace.runtime.records import MIN_TIMESTAMP, Records, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
+    from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.operators.base import Operator
-    from headrace.runtime.partition import Partitioning
 
 
 @dataclass(slots=True)

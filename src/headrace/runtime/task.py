@@ -11,8 +11,18 @@ import traceback
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.clock import wall_clock
+from headrace.data.codec import codec_for
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import HeadraceError, InternalError
-from headrace.runtime.buffers import (
+from headrace.runtime.chain import (
+    ChainedOutput,
+    ChainedSideOutput,
+    Channel,
+    ExchangeOutput,
+    InputGate,
+)
+from headrace.runtime.exchange.buffers import (
     END,
     MESSAGE,
     TO_DRIVER,
@@ -22,32 +32,22 @@ from headrace.runtime.buffers import (
     message_frame,
     records_in,
 )
-from headrace.runtime.chain import (
-    ChainedOutput,
-    ChainedSideOutput,
-    Channel,
-    ExchangeOutput,
-    InputGate,
-)
-from headrace.runtime.clock import wall_clock
-from headrace.runtime.codec import codec_for
-from headrace.runtime.control_packets import wake_up
+from headrace.runtime.exchange.control_packets import wake_up
+from headrace.runtime.exchange.outbox import Outbox, Packet
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
-from headrace.runtime.outbox import Outbox, Packet
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.sorted_inputs import SortedInputs
-from headrace.runtime.state.backend import DictStore
 from headrace.runtime.watermarks import ALL_CHANNELS, Valve, store_clocks, stored_clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headrace.runtime.buffers import Frame
-    from headrace.runtime.partition import Partitioning
+    from headrace.runtime.exchange.buffers import Frame
+    from headrace.runtime.exchange.partition import Partitioning
+    from headrace.runtime.pages.store import PageStore
     from headrace.runtime.stage import EdgePlan, StagePlan
-    from headrace.runtime.state.backend import PageStore
 
 # Where the store of a task says which version of the state it holds.
 VERSION_KEY = b"task/version"

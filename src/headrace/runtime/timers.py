@@ -10,12 +10,12 @@ import heapq
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.pages.table import PagedTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.pages.store import PageStore
 
 BUCKET_MS = 4096
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.pages.store import PageStore
 
 _SILENT = "?"  # stands for the channels of an edge that has not sent anything yet
 ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input

@@ -1,7 +1,7 @@
 """The Table API's types, as far as the formats of the DataStream API take them.
 
 In: ``DataTypes.INT()``.  Out: a type with ``to_type_info()``.
-Next: datastream/formats/csv_reader.py
+Next: formats/csv_reader.py
 """
 
 from __future__ import annotations

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import cloudpickle
 
-from headrace.datastream.state import (
+from headrace.api.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
 )
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import InvalidArgumentError
 from headrace.runtime.chain import Channel
 from headrace.runtime.key_selectors import Keying, key_selector
@@ -52,14 +53,13 @@ from headrace.runtime.operators.stateless import (
     ProcessOperator,
 )
 from headrace.runtime.operators.window import WindowOperator
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.windows.description import WindowDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headrace.datastream.output_tag import OutputTag
+    from headrace.api.output_tag import OutputTag
     from headrace.runtime.state.provider import StateProvider
 
 __all__ = ["Harness", "KeyedHarness", "TwoInputHarness"]

@@ -24,29 +24,29 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
+from headrace.common.clock import wall_clock
+from headrace.connectors.driver.collect import CollectSink
 from headrace.control.messages import read_messages
 from headrace.control.metrics import JobMetrics
-from headrace.datastream.connectors.python_source import PythonSource
-from headrace.datastream.connectors.sink import CommitterContext
+from headrace.data.codec import codec_for
+from headrace.data.records import Records
 from headrace.errors import UnsupportedStepError
 from headrace.plan.planner import PlanOptions, plan
-from headrace.runtime.clock import wall_clock
-from headrace.runtime.codec import codec_for
-from headrace.runtime.control_packets import control_packets, source_edges
-from headrace.runtime.records import Records
-from headrace.runtime.sinks.collect import CollectSink
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.exchange.control_packets import control_packets, source_edges
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import StopTask, Task
+from headrace.spi.python_source import PythonSource
+from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.control.messages import BatchMessages
-    from headrace.datastream.connectors.base import Source
     from headrace.datastream.data_stream import DataStream
     from headrace.plan.physical import PhysicalPlan
-    from headrace.runtime.outbox import Packet
+    from headrace.runtime.exchange.outbox import Packet
     from headrace.runtime.stage import StagePlan
+    from headrace.spi.source import Source
 
 # subtask -> (channel, seq, content)
 _Mail = dict[int, list[tuple[int, int, bytes]]]

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli.main import app
-from headrace.control.processes import this_process
 from headrace.control.registry import JobRecord, Registry
 from headrace.control.requests import Inbox
+from headrace.io.processes import this_process
 
 if TYPE_CHECKING:
     from pathlib import Path

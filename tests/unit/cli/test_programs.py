@@ -212,8 +212,8 @@ def test_run_refuses_bad_input_with_exit_code_2(words: list[str], said: str) -> 
 
 
 def test_run_refuses_a_name_in_use_before_anything_starts(programs: Path) -> None:
-    from headrace.control.processes import this_process
     from headrace.control.registry import JobRecord, Registry
+    from headrace.io.processes import this_process
 
     me = this_process()
     running = JobRecord("ab12", "orders", "RUNNING", me.host, me.pid, me.born, 1, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.spark import fast_start
+from headrace.hosts.spark import fast_start
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,7 @@ def test_the_process_that_starts_a_query_imports_neither_pyarrow_nor_the_runtime
     code = (
         "import sys, pyspark.sql.streaming.transform_with_state_driver_worker\n"
         "before = set(sys.modules)\n"
-        "import headrace.spark.processor, headrace.runtime.pickling\n"
+        "import headrace.hosts.spark.microbatch.processor, headrace.data.pickling\n"
         f"print([name for name in {heavy!r} if name in set(sys.modules) - before])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

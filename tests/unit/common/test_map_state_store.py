@@ -16,7 +16,7 @@ from pyspark.sql.streaming.stateful_processor import MapState
 from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorApiClient
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from headrace.spark.state_store import MapStateStore
+from headrace.hosts.spark.microbatch.state_store import MapStateStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.spark.session import state_store_settings
+from headrace.hosts.spark.session import state_store_settings
 
 
 def test_native_windows_may_keep_their_state_in_memory() -> None:

@@ -9,7 +9,7 @@ from pyarrow import fs as pafs
 
 from headrace.control import commands
 from headrace.control.commands import CommandWriter
-from headrace.runtime.sinks.storage import Storage
+from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,12 @@ import pytest
 
 from headrace.common.job_status import JobStatus
 from headrace.common.restart_strategy import RestartStrategies
+from headrace.connectors.driver.collect import CollectSink
+from headrace.connectors.driver.record_chunks import ShippingWriter
 from headrace.control.attempt import Attempt
 from headrace.control.job import Job, running_jobs
 from headrace.control.messages import BatchMessages
+from headrace.data.records import MAX_TIMESTAMP
 from headrace.datastream.connectors.sink import Committer, CommitterContext, WriterContext
 from headrace.errors import (
     ConfigurationError,
@@ -22,9 +25,6 @@ from headrace.errors import (
     SavepointError,
     UserFunctionError,
 )
-from headrace.runtime.records import MAX_TIMESTAMP
-from headrace.runtime.sinks.collect import CollectSink
-from headrace.runtime.sinks.record_chunks import ShippingWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.control.lease import LOCK_FILE, Lease
 from headrace.errors import CheckpointLockedError, ConnectorError, JobError
-from headrace.runtime.sinks.storage import Storage
+from headrace.io.lease import LOCK_FILE, Lease
+from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +83,8 @@ def test_a_second_driver_is_refused_and_told_who_runs(tmp_path: Path) -> None:
 
 def test_a_dead_driver_of_this_machine_is_replaced_at_once(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from headrace.control.lease import Lease\n"
-        "from headrace.runtime.sinks.storage import Storage\n"
+        "import sys; from pathlib import Path; from headrace.io.lease import Lease\n"
+        "from headrace.io.storage import Storage\n"
         "Lease(Storage.open(sys.argv[1]), 'dead', local_path=Path(sys.argv[1])).acquire()\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)

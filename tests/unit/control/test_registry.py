@@ -18,7 +18,6 @@ from headrace.control import agent as agent_module
 from headrace.control.agent import JobAgent, new_record
 from headrace.control.job import Failure
 from headrace.control.metrics import JobMetrics
-from headrace.control.processes import this_process
 from headrace.control.registry import JobRecord, Registry
 from headrace.control.requests import Inbox, ask
 from headrace.errors import (
@@ -28,6 +27,7 @@ from headrace.errors import (
     JobNotFoundError,
     UserFunctionError,
 )
+from headrace.io.processes import this_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -32,10 +32,10 @@ from headrace.control.savepoints import (
 )
 from headrace.control.savepoints import Savepoint as StoredSavepoint
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.state.recorded import Recorded
-from headrace.runtime.state.savepoint_files import Claim, SavepointLoader
 from headrace.state import Savepoint, first_rows
 
 if TYPE_CHECKING:

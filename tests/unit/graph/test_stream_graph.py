@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.call_site import CallSite, call_site
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.graph.call_site import CallSite, call_site
 
 
 def _env() -> Any:

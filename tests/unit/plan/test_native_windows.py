@@ -9,11 +9,10 @@ import pytest
 from golden.compare import assert_golden
 from headrace.common import Configuration, Row, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import WatermarkGenerator
+from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_source import FileSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col, count, window_start
-from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_builder import add_step
 from headrace.datastream.window import (
@@ -25,6 +24,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.plan.planner import PlanOptions, plan
 
 if TYPE_CHECKING:

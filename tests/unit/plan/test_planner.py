@@ -29,7 +29,7 @@ from headrace.errors import (
     UnserializableFunctionError,
 )
 from headrace.plan.planner import PlanOptions, plan
-from headrace.runtime.partition import Forward, KeyGroups, Rebalance
+from headrace.runtime.exchange.partition import Forward, KeyGroups, Rebalance
 
 if TYPE_CHECKING:
     from headrace.plan.physical import PhysicalPlan

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from headrace.common.typeinfo import Types
+from headrace.data.records import Records
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.errors import StateError, UserFunctionError
-from headrace.runtime.records import Records
 from headrace.testing import TwoInputHarness
 
 RULES = MapStateDescriptor("rules", Types.STRING(), Types.INT())

@@ -26,8 +26,8 @@ from headrace.common.typeinfo import (
     Types,
 )
 from headrace.common.types import Row, RowKind
+from headrace.data.codec import DoesNotFit, codec_for
 from headrace.errors import InternalError
-from headrace.runtime.codec import DoesNotFit, codec_for
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NAIVE = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31))

@@ -14,6 +14,7 @@ from golden.compare import assert_golden
 from headrace import errors
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.data.records import Records
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
@@ -32,11 +33,10 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.errors import HeadraceError, UserFunctionError
+from headrace.runtime.exchange.partition import Custom
 from headrace.runtime.operators.timestamps import TimestampsOperator
-from headrace.runtime.partition import Custom
-from headrace.runtime.records import Records
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import PagedTable
 from headrace.runtime.task import in_order, pickle_error
 from headrace.testing import Harness, KeyedHarness, LocalRunner, TwoInputHarness
 

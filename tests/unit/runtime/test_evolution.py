@@ -16,14 +16,14 @@ from headrace.common.type_inference import infer_type
 from headrace.common.type_json import to_json
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.types import Row
+from headrace.data.codec import codec_for
 from headrace.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     ValueStateDescriptor,
 )
 from headrace.errors import StateError
-from headrace.runtime.codec import codec_for
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.state.evolution import CannotConvert, converter
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.state.recorded import recorded_in

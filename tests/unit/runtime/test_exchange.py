@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
+from headrace.data.codec import codec_for
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import InternalError, InvalidArgumentError, KeyTypeError
-from headrace.runtime import outbox as outbox_module
-from headrace.runtime.buffers import (
+from headrace.runtime.exchange import outbox as outbox_module
+from headrace.runtime.exchange.buffers import (
     MESSAGE,
     TO_DRIVER,
     WATERMARK,
@@ -24,11 +26,8 @@ from headrace.runtime.buffers import (
     message_frame,
     records_in,
 )
-from headrace.runtime.codec import codec_for
-from headrace.runtime.key_groups import key_group_of, subtask_of
-from headrace.runtime.key_selectors import Keying
-from headrace.runtime.outbox import Outbox
-from headrace.runtime.partition import (
+from headrace.runtime.exchange.outbox import Outbox
+from headrace.runtime.exchange.partition import (
     Broadcast,
     Custom,
     Forward,
@@ -39,7 +38,8 @@ from headrace.runtime.partition import (
     Rescale,
     Shuffle,
 )
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.runtime.key_groups import key_group_of, subtask_of
+from headrace.runtime.key_selectors import Keying
 from headrace.runtime.task import in_order
 
 PAIRS = Types.TUPLE([Types.LONG(), Types.STRING()])

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.common.typeinfo import Types
+from headrace.data.records import MAX_TIMESTAMP, Records
 from headrace.datastream import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -36,8 +37,7 @@ from headrace.runtime.operators.join import (
     Joined,
     TimeBuffer,
 )
-from headrace.runtime.records import MAX_TIMESTAMP, Records
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.state.provider import StateProvider
 from headrace.testing import KeyedHarness, TwoInputHarness
 

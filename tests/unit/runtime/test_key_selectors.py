@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
+from headrace.data.codec import codec_for
+from headrace.data.records import Records
 from headrace.datastream.functions import KeySelector
 from headrace.errors import InvalidArgumentError, UserFunctionError
-from headrace.runtime.codec import codec_for
 from headrace.runtime.key_selectors import Keying, key_selector, picked_field
-from headrace.runtime.records import Records
 
 POSITION = 1
 

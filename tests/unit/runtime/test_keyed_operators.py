@@ -8,6 +8,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.datastream.functions import (
     AggregateFunction,
     CoFlatMapFunction,
@@ -33,7 +34,6 @@ from headrace.runtime.operators.keyed import (
     KeyedProcessOperator,
     ReduceOperator,
 )
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.testing import KeyedHarness, TwoInputHarness
 
 if TYPE_CHECKING:

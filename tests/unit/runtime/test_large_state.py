@@ -11,7 +11,7 @@ from headrace.common.state_ttl import StateTtlConfig
 from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream.state import ListStateDescriptor, MapStateDescriptor
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.state.provider import StateProvider
 
 MAP = MapStateDescriptor("m", Types.LONG(), Types.STRING())

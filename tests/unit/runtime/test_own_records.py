@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from headrace.data.pickling import dumps
 from headrace.errors import StateError
-from headrace.runtime.pickling import dumps
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.cells import Memory
-from headrace.runtime.state.entries import export, load
-from headrace.runtime.state.large import LargeTable
-from headrace.runtime.state.limits import Limits
-from headrace.runtime.state.pages import NO_ENTRY, PagedTable, unpack
-from headrace.runtime.state.spooled import SpooledStore
+from headrace.runtime.pages.cells import Memory
+from headrace.runtime.pages.large import LargeTable
+from headrace.runtime.pages.limits import Limits
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import NO_ENTRY, PagedTable, unpack
+from headrace.runtime.savepoint.entries import export, load
+from headrace.runtime.savepoint.spooled import SpooledStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from headrace.errors import StateError
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.cells import Memory
-from headrace.runtime.state.limits import Limits
-from headrace.runtime.state.packed import page_hash, page_hashes
-from headrace.runtime.state.pages import NO_ENTRY, PagedTable
+from headrace.runtime.pages.cells import Memory
+from headrace.runtime.pages.limits import Limits
+from headrace.runtime.pages.packed import page_hash, page_hashes
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import NO_ENTRY, PagedTable
 
 SMALL = Limits(page_bytes=200, bucket_entries=2)
 TINY = Limits(page_bytes=60, bucket_entries=1)

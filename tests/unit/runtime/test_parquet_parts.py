@@ -10,9 +10,9 @@ import pytest
 
 from headrace.common import Row, Types
 from headrace.common.type_inference import infer_type
+from headrace.connectors.files.parquet_parts import is_plain, read_parquet
+from headrace.data.codec import codec_for
 from headrace.errors import ConnectorError
-from headrace.runtime.codec import codec_for
-from headrace.runtime.parquet_parts import is_plain, read_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.api.window.windows import CountWindow, GlobalWindow, TimeWindow
 from headrace.common.time import Instant
 from headrace.common.types import Row, RowKind
-from headrace.datastream.window.windows import CountWindow, GlobalWindow, TimeWindow
 from headrace.errors import StateError
-from headrace.runtime.state import portable
+from headrace.runtime.savepoint import portable
 
 _scalars = (
     st.none()

@@ -22,7 +22,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.errors import StateError
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.state.recorded import Recorded, recorded_in

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.entries import WATERMARK, export, load
-from headrace.runtime.state.spooled import SpooledStore
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.entries import WATERMARK, export, load
+from headrace.runtime.savepoint.spooled import SpooledStore
 from headrace.runtime.watermarks import Valve, store_clocks, stored_clocks
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Types
+from headrace.data.codec import codec_for
+from headrace.data.records import Records
 from headrace.runtime import sorted_inputs
-from headrace.runtime.codec import codec_for
 from headrace.runtime.key_selectors import Keying
-from headrace.runtime.records import Records
 from headrace.runtime.sorted_inputs import SortedInputs
 
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.types import Row
+from headrace.data.codec import codec_for
 from headrace.errors import StateError
-from headrace.runtime.codec import codec_for
-from headrace.runtime.state.entries import SavedEntry
-from headrace.runtime.state.new_entries import shaper
-from headrace.runtime.state.table_rows import StateTable, TableColumns
-from headrace.runtime.state.value_types import merged, settled, type_of, type_of_all
+from headrace.runtime.savepoint.entries import SavedEntry
+from headrace.runtime.savepoint.new_entries import shaper
+from headrace.runtime.savepoint.table_rows import StateTable, TableColumns
+from headrace.runtime.savepoint.value_types import merged, settled, type_of, type_of_all
 
 PICKLED = Types.PICKLED_BYTE_ARRAY()
 

@@ -9,6 +9,7 @@ import pytest
 from headrace.common.accumulators import IntCounter
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.datastream.functions import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -28,7 +29,6 @@ from headrace.runtime.operators.stateless import (
     ProcessOperator,
 )
 from headrace.runtime.operators.timestamps import TimestampsOperator
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.testing import Harness, TwoInputHarness
 
 if TYPE_CHECKING:

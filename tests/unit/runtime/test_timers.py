@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from headrace.runtime.records import MAX_TIMESTAMP
-from headrace.runtime.state.backend import DictStore
+from headrace.data.records import MAX_TIMESTAMP
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.timers import BUCKET_MS, TimerQueue
 
 # close together, at the borders of a bucket, and far apart

@@ -9,13 +9,13 @@ import pytest
 
 from headrace.common import IngestionTimeAssigner, Row, TimestampAssigner, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import ColumnAssigner
+from headrace.data.codec import codec_for
+from headrace.data.records import MAX_TIMESTAMP, Records
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.expressions import col
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import InvalidArgumentError, RecordError, UnsupportedStepError
-from headrace.runtime.codec import codec_for
 from headrace.runtime.operators.timestamps import TimestampsOperator, picked_timestamp
-from headrace.runtime.records import MAX_TIMESTAMP, Records
 from headrace.testing import Harness, LocalRunner
 
 ROW = Types.ROW_NAMED(["user", "ts"], [Types.STRING(), Types.LONG()])

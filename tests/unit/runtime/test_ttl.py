@@ -16,7 +16,7 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from headrace.runtime.state.backend import DictStore
+from headrace.runtime.pages.store import DictStore
 from headrace.runtime.state.provider import StateProvider
 
 if TYPE_CHECKING:

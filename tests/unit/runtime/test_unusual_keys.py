@@ -21,10 +21,10 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.entries import export, load
-from headrace.runtime.state.savepoint_files import to_batches, to_entries
-from headrace.runtime.state.spooled import SpooledStore
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.entries import export, load
+from headrace.runtime.savepoint.files import to_batches, to_entries
+from headrace.runtime.savepoint.spooled import SpooledStore
 from headrace.testing import LocalRunner
 
 EVENT = Types.ROW_NAMED(["user", "time"], [Types.STRING(), Types.LONG()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.watermarks import ALL_CHANNELS, Valve
 
 NAMES = {0: "left", 1: "right"}

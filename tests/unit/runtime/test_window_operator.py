@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.common.typeinfo import Types
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.datastream.functions import (
     AggregateFunction,
     ProcessWindowFunction,
@@ -43,7 +44,6 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import InvalidArgumentError, RecordError, StateError, UserFunctionError
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.testing import KeyedHarness
 
 LATE = OutputTag("late", Types.LONG())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.data.records import MAX_TIMESTAMP, Records
 from headrace.datastream.functions import AggregateFunction, ProcessWindowFunction
 from headrace.datastream.window import (
     CountEvictor,
@@ -22,7 +23,6 @@ from headrace.datastream.window import (
 )
 from headrace.errors import RecordError, StateError, UserFunctionError
 from headrace.runtime.operators.window import WindowOperator
-from headrace.runtime.records import MAX_TIMESTAMP, Records
 from headrace.runtime.windows.aligned import AlignedWindows
 from headrace.runtime.windows.description import WindowDescription
 from headrace.runtime.windows.rolling import RollingAggregate

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import pytest
 
+from headrace.api.functions.endpoints import SinkFunction
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
+from headrace.connectors.discarding import DiscardingSink
+from headrace.connectors.driver import progress as driver_progress
+from headrace.connectors.driver.collect import CollectSink
+from headrace.connectors.driver.printing import PrintSink, line_prefix
 from headrace.datastream.connectors.sink import Committer, CommitterContext, Sink, WriterContext
-from headrace.datastream.functions.endpoints import SinkFunction
 from headrace.errors import InvalidArgumentError, StateError, TypeMismatchError, UserFunctionError
-from headrace.runtime.sinks import driver_progress
-from headrace.runtime.sinks.collect import CollectSink
-from headrace.runtime.sinks.discarding import DiscardingSink
-from headrace.runtime.sinks.function import FunctionSink
-from headrace.runtime.sinks.print_sink import PrintSink, line_prefix
+from headrace.runtime.sink_function import FunctionSink
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,6 +17,7 @@ import pytest
 from headrace.common.serialization import Encoder
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
+from headrace.connectors.files import writer as file_writer
 from headrace.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -28,14 +29,13 @@ from headrace.datastream.connectors.file_system import (
 )
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.errors import ConnectorError, InvalidArgumentError, TypeMismatchError
-from headrace.runtime.sinks import file_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from headrace.runtime.sinks.file_committer import FileCommitter
-    from headrace.runtime.sinks.file_writer import FileWriter
+    from headrace.connectors.files.committer import FileCommitter
+    from headrace.connectors.files.writer import FileWriter
 
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
 
@@ -509,7 +509,8 @@ def test_wrong_arguments_are_refused_at_once(call: Callable[[Any], Any], tmp_pat
 
 
 def test_the_source_half_is_found_here_too() -> None:
-    from headrace.datastream.connectors import file_source, file_system
+    from headrace.connectors.files import source as file_source
+    from headrace.datastream.connectors import file_system
 
     for name in file_system.__all__:
         assert getattr(file_system, name)

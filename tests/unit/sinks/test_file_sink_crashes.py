@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from pyarrow import fs as pafs
 
 from headrace.common.typeinfo import Types
-from headrace.datastream.connectors.file_sink_options import BucketAssigner, RollingPolicy
+from headrace.connectors.files.committer import MANIFESTS_KEPT, FileCommitter
+from headrace.connectors.files.manifest import CommitPlanner, CompactionRules, Layout
+from headrace.connectors.files.sink_options import BucketAssigner, RollingPolicy
+from headrace.connectors.files.writer import FileWriter
 from headrace.datastream.connectors.sink import WriterContext
 from headrace.errors import ConnectorError
-from headrace.runtime.sinks.file_committer import MANIFESTS_KEPT, FileCommitter
-from headrace.runtime.sinks.file_writer import FileWriter
-from headrace.runtime.sinks.manifest import CommitPlanner, CompactionRules, Layout
-from headrace.runtime.sinks.storage import Storage
-from headrace.runtime.sinks.writer_factories import JsonLines, ParquetWriters
+from headrace.formats.writer_factories import JsonLines, ParquetWriters
+from headrace.io.storage import Storage
 from unit.sinks.crashing_fs import CrashingHandler
 
 if TYPE_CHECKING:

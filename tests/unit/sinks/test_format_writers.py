@@ -12,12 +12,14 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.connectors import file_sink_options, file_system, sink
+from headrace.connectors.files import sink as file_system
+from headrace.connectors.files import sink_options as file_sink_options
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
-from headrace.datastream.formats import csv, json, parquet
 from headrace.errors import InvalidArgumentError, TypeMismatchError
-from headrace.runtime.sinks.bulk_writers import CsvDialect
-from headrace.runtime.sinks.writer_factories import csv_lines
+from headrace.formats import csv, json, parquet
+from headrace.formats.bulk_writers import CsvDialect
+from headrace.formats.writer_factories import csv_lines
+from headrace.spi import sink
 
 if TYPE_CHECKING:
     from pathlib import Path

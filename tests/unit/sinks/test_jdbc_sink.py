@@ -10,7 +10,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.connectors.jdbc import (
+from headrace.connectors.jdbc.sink import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
     JdbcSink,

@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from flaky_proxy import FlakyProxy
+from headrace.connectors.postgres import writer as postgres_writer
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.errors import ConnectorError
-from headrace.runtime.sinks import postgres_writer
-from headrace.runtime.sinks.server_calls import sink_hash
+from headrace.io.server_calls import sink_hash
 from sink_driver import SinkDriver
 
 if TYPE_CHECKING:

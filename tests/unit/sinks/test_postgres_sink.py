@@ -14,6 +14,8 @@ import pytest
 from headrace.common.time import Instant
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
+from headrace.connectors.postgres import writer as postgres_writer
+from headrace.data.codec import codec_for
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.datastream.connectors.sink import WriterContext
 from headrace.errors import (
@@ -23,9 +25,7 @@ from headrace.errors import (
     InvalidArgumentError,
     TypeMismatchError,
 )
-from headrace.runtime.codec import codec_for
-from headrace.runtime.sinks import postgres_writer
-from headrace.runtime.sinks.server_calls import sink_hash
+from headrace.io.server_calls import sink_hash
 from sink_driver import SinkDriver
 
 if TYPE_CHECKING:

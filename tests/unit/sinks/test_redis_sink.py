@@ -13,6 +13,7 @@ import pytest
 
 from flaky_proxy import FlakyProxy
 from headrace.common.types import Row, RowKind
+from headrace.connectors.redis import writer as redis_writer
 from headrace.datastream.connectors.redis import RedisSink, Retries
 from headrace.errors import (
     ConnectorError,
@@ -21,7 +22,6 @@ from headrace.errors import (
     InvalidArgumentError,
     TypeMismatchError,
 )
-from headrace.runtime.sinks import redis_writer
 from sink_driver import SinkDriver
 
 if TYPE_CHECKING:

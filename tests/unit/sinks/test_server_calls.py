@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.runtime.sinks import server_calls
-from headrace.runtime.sinks.server_calls import Retries, call_with_retries, without_password
+from headrace.io import server_calls
+from headrace.io.server_calls import Retries, call_with_retries, without_password
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
+from headrace.connectors.files.date_pattern import DatePattern
 from headrace.errors import InvalidArgumentError
-from headrace.runtime.sinks.date_pattern import DatePattern
-from headrace.runtime.sinks.text_form import java_text, printed_text, text_of
+from headrace.formats.text_form import java_text, printed_text, text_of
 
 # 2024-03-05 07:08:09.123 UTC, a Tuesday
 MOMENT = 1_709_622_489_123

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.spark.admission import cut_range, next_offsets, share_fairly
+from headrace.hosts.spark.sources.admission import cut_range, next_offsets, share_fairly
 
 WAITING = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 1000), max_size=6)
 

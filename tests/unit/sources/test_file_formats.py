@@ -8,17 +8,13 @@ from pathlib import Path
 import pytest
 
 from headrace.common.typeinfo import Types
+from headrace.connectors.files.source import FileEnumeratorProvider, FileSource
 from headrace.datastream.connectors.base import Boundedness
-from headrace.datastream.connectors.file_source import (
-    FileEnumeratorProvider,
-    FileSource,
-    MalformedRecords,
-    StreamFormat,
-)
-from headrace.datastream.formats.csv_reader import CORRUPT_FIELD, CsvReaderFormat, CsvSchema
-from headrace.datastream.formats.json_reader import JsonReaderFormat
-from headrace.datastream.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.errors import InvalidArgumentError
+from headrace.formats.csv_reader import CORRUPT_FIELD, CsvReaderFormat, CsvSchema
+from headrace.formats.file_format import MalformedRecords, StreamFormat
+from headrace.formats.json_reader import JsonReaderFormat
+from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 
 PERSON = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from headrace.common import Types
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
-from headrace.spark import file_reader
-from headrace.spark.file_reader import is_read_by_workers
+from headrace.hosts.spark.sources import file_reader
+from headrace.hosts.spark.sources.file_reader import is_read_by_workers
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 from headrace.common.typeinfo import Types
+from headrace.connectors.collection.source import CollectionSource
+from headrace.connectors.socket.source import SocketTextSource
+from headrace.data.codec import codec_for
 from headrace.datastream.connectors.base import Boundedness
-from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.datagen import (
     DataGeneratorSource,
     GeneratorFunction,
@@ -22,15 +24,13 @@ from headrace.datastream.connectors.datagen import (
 )
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.connectors.python_source import PythonSource
-from headrace.datastream.connectors.socket import SocketTextSource
 from headrace.errors import (
     ConnectorError,
     InvalidArgumentError,
     TypeMismatchError,
     UserFunctionError,
 )
-from headrace.runtime.codec import codec_for
-from headrace.spark.source_batches import column_schema, read_batches
+from headrace.hosts.spark.sources.source_batches import column_schema, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

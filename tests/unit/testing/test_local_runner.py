@@ -10,6 +10,7 @@ import pytest
 from headrace.common.accumulators import IntCounter
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
@@ -28,7 +29,6 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import TypeMismatchError, UserFunctionError
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.testing import LocalRunner
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])

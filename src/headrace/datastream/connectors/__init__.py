@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.datastream.connectors.base import DeliveryGuarantee, Source
-from headrace.datastream.connectors.sink import Sink
+from headrace.spi.sink import Sink
+from headrace.spi.source import DeliveryGuarantee, Source
 
 __all__ = ["DeliveryGuarantee", "Sink", "Source"]

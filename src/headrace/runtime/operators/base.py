@@ -12,8 +12,8 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headrace.data.records import MIN_TIMESTAMP, Records
 from headrace.errors import HeadraceError, UserFunctionError
-from headrace.runtime.records import MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from headrace.runtime.chain import Channel
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.metrics import OperatorMetrics
-    from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.pages.store import PageStore
     from headrace.runtime.state.recorded import Recorded
+
+
+_NOT_THE_USERS = (
+    "/headrace/runtime/",
+    "/headrace/data/",
+    "/headrace/connectors/",
+    "/headrace/hosts/",
+    "/pyspark/",
+)
 
 
 class Consumer(Protocol):
@@ -237,7 +246,7 @@ def _user_frames(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "/headrace/runtime/" not in frame.filename and "/pyspark/" not in frame.filename
+        if not any(folder in frame.filename for folder in _NOT_THE_USERS)
     ]
     return "".join(traceback.format_list(frames))
 

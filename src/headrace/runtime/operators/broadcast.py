@@ -15,15 +15,15 @@ from headrace.runtime.operators.process import (
     ProcessOutput,
     StreamContext,
 )
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.pages import PagedTable
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import PagedTable
 from headrace.runtime.state.recorded import Recorded, StateRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from headrace.data.records import Records
     from headrace.runtime.operators.base import Operator, OperatorRuntime
-    from headrace.runtime.records import Records
 
 
 def broadcast_operator(function: Any, descriptors: list[Any], *, keyed: bool) -> Operator:

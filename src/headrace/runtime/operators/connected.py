@@ -9,8 +9,8 @@ from headrace.runtime.operators.keyed import KeyedOperator
 from headrace.runtime.operators.process import ProcessOutput, StreamContext
 
 if TYPE_CHECKING:
+    from headrace.data.records import Records
     from headrace.runtime.operators.base import OperatorRuntime
-    from headrace.runtime.records import Records
 
 
 class CoOperator(FunctionOperator):

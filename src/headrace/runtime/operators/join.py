@@ -15,20 +15,20 @@ import inspect
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.functions import FlatJoinFunction, ProcessJoinFunction
+from headrace.api.functions import FlatJoinFunction, ProcessJoinFunction
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import RecordError
 from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import callable_of
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headrace.datastream.output_tag import OutputTag
+    from headrace.api.output_tag import OutputTag
     from headrace.runtime.operators.base import OperatorRuntime
-    from headrace.runtime.state.pages import PagedTable
+    from headrace.runtime.pages.table import PagedTable
     from headrace.runtime.state.provider import StateProvider
 
 LEFT, RIGHT = 0, 1

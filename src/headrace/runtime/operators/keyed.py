@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.time_domain import TimeDomain
+from headrace.api.time_domain import TimeDomain
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import HeadraceError
 from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.runtime.state.backend import DictStore
-from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.timers import TimerQueue
 
@@ -294,7 +294,7 @@ class RollingOperator(ReduceOperator):
 
 def rolling_reduce(kind: str, field: int | str) -> Any:
     """The reduce function of a rolling aggregate; min_by and max_by keep the first of equals."""
-    from headrace.runtime.fields import get_field, with_field
+    from headrace.data.fields import get_field, with_field
 
     read = get_field(field)
     write = with_field(field)

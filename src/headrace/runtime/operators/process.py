@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.output_tag import OutputTag
+from headrace.api.output_tag import OutputTag
+from headrace.data.records import MIN_TIMESTAMP, Records
 from headrace.errors import StateError
 from headrace.runtime.operators.base import wrong_results
-from headrace.runtime.records import MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

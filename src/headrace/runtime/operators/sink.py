@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.connectors.sink import WriterContext
+from headrace.data.codec import DoesNotFit, codec_for
+from headrace.data.records import Records
 from headrace.errors import HeadraceError
 from headrace.runtime.chain import is_change, type_mismatch
-from headrace.runtime.codec import DoesNotFit, codec_for
 from headrace.runtime.operators.base import Operator, OperatorRuntime
-from headrace.runtime.records import Records
+from headrace.spi.sink import WriterContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common.typeinfo import TypeInformation
-    from headrace.datastream.connectors.sink import Sink, SinkWriter
+    from headrace.spi.sink import Sink, SinkWriter
 
 
 class SinkOperator(Operator):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import compress
 from typing import Any
 
+from headrace.data.records import Records
 from headrace.runtime.operators.base import ListCursor, OperatorRuntime, wrong_results
 from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import ProcessOutput, StreamContext
-from headrace.runtime.records import Records
 
 
 class MapOperator(FunctionOperator):

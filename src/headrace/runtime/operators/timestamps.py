@@ -22,10 +22,10 @@ from headrace.common.watermark_strategy import (
     IngestionTimeAssigner,
     WatermarkOutput,
 )
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import RecordError
 from headrace.runtime.key_selectors import Keying, picked_field
 from headrace.runtime.operators.base import Operator, OperatorRuntime
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 
 if TYPE_CHECKING:
     from headrace.common.watermark_strategy import (

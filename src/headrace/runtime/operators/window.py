@@ -14,14 +14,14 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.window import CountWindow, GlobalWindow, TimeWindow
-from headrace.datastream.window.evictors import TimestampedValue
+from headrace.api.window import CountWindow, GlobalWindow, TimeWindow
+from headrace.api.window.evictors import TimestampedValue
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import StateError
 from headrace.runtime.operators.functions import callable_of, open_function
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
 from headrace.runtime.timers import TimerQueue
 from headrace.runtime.windows.aligned import AlignedWindows, can_merge, is_aligned, panes_name

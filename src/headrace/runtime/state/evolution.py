@@ -17,13 +17,13 @@ from headrace.common.class_names import class_of_name, default_of_field
 from headrace.common.type_json import type_text
 from headrace.common.types import Row
 from headrace.errors import StateError
-from headrace.runtime.state.large import LargeMap, LargeTable
+from headrace.runtime.pages.large import LargeMap, LargeTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.common.type_json import Json
-    from headrace.runtime.state.pages import PagedTable
+    from headrace.runtime.pages.table import PagedTable
     from headrace.runtime.state.recorded import Recorded
 
     Convert = Callable[[Any], Any]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.data.codec import DoesNotFit, codec_for
 from headrace.errors import StateError
-from headrace.runtime.codec import DoesNotFit, codec_for
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation

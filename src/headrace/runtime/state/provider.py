@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace.runtime.clock import wall_clock
-from headrace.runtime.state.cells import PROCESS_MEMORY
-from headrace.runtime.state.large import LargeTable
-from headrace.runtime.state.limits import LIMITS
-from headrace.runtime.state.pages import PagedTable
+from headrace.common.clock import wall_clock
+from headrace.runtime.pages.cells import PROCESS_MEMORY
+from headrace.runtime.pages.large import LargeTable
+from headrace.runtime.pages.limits import LIMITS
+from headrace.runtime.pages.table import PagedTable
 from headrace.runtime.state.recorded import Recorded, StateRecords
 from headrace.runtime.state.states import (
     PagedAggregatingState,
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.common.typeinfo import TypeInformation
-    from headrace.runtime.state.backend import PageStore
-    from headrace.runtime.state.cells import Memory
-    from headrace.runtime.state.limits import Limits
+    from headrace.runtime.pages.cells import Memory
+    from headrace.runtime.pages.limits import Limits
+    from headrace.runtime.pages.store import PageStore
 
 S = TypeVar("S")
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.type_json import Json, to_json, type_text
 from headrace.errors import StateError
+from headrace.runtime.pages.large import LargeTable
+from headrace.runtime.pages.table import PagedTable
 from headrace.runtime.state.evolution import changed_type, convert_table
-from headrace.runtime.state.large import LargeTable
-from headrace.runtime.state.pages import PagedTable
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
-    from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.pages.store import PageStore
 
 _VERSION = 1
 

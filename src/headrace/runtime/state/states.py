@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.state import (
+from headrace.api.state import (
     AggregatingState,
     ListState,
     MapState,
@@ -16,14 +16,14 @@ from headrace.datastream.state import (
     ValueState,
 )
 from headrace.errors import StateError
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.state.fitting import LOOKED_AT, Fitting
-from headrace.runtime.state.pages import NO_ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headrace.runtime.state.large import LargeTable
-    from headrace.runtime.state.pages import Cell, PagedTable
+    from headrace.runtime.pages.large import LargeTable
+    from headrace.runtime.pages.table import Cell, PagedTable
 
 
 class Scope:

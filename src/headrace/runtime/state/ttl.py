@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.state_ttl import StateTtlConfig
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.state.fitting import LOOKED_AT
-from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.states import (
     PagedAggregatingState,
     PagedListState,
@@ -25,9 +25,9 @@ from headrace.runtime.state.states import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.runtime.pages.large import LargeTable
+    from headrace.runtime.pages.table import PagedTable
     from headrace.runtime.state.fitting import Fitting
-    from headrace.runtime.state.large import LargeTable
-    from headrace.runtime.state.pages import PagedTable
 
 SWEPT_PAGES = 2  # per table and batch: a round trip each, about 0.2 ms
 

@@ -15,16 +15,16 @@ from bisect import bisect_left
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
-from headrace.datastream.window import (
+from headrace.api.functions import ProcessAllWindowFunction, ProcessWindowFunction
+from headrace.api.window import (
     EventTimeTrigger,
     SlidingEventTimeWindows,
     TimeWindow,
     TumblingEventTimeWindows,
 )
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.operators.base import ListCursor
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
-from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.windows.pane_merge import PaneMerge
 from headrace.runtime.windows.panes import Panes
 from headrace.runtime.windows.rolling import RollingAggregate
@@ -32,8 +32,8 @@ from headrace.runtime.windows.rolling import RollingAggregate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from headrace.data.records import Records
     from headrace.runtime.operators.window import WindowOperator
-    from headrace.runtime.records import Records
     from headrace.runtime.windows.description import WindowDescription
 
     # from, to, what this batch touched, what is stored

@@ -4,20 +4,21 @@
 
 An average is kept as a sum and a count, so cells are plain values and windows can share panes.
 None follows SQL: it is left out, and an aggregate of nothing is None (a count is 0).
-The parts come from datastream/window_select.py; spark/native_windows.py does the same on Catalyst.
+The parts come from datastream/window_select.py; hosts/spark/native/windows.py does the same on
+Catalyst.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.functions import AggregateFunction, AllWindowFunction, WindowFunction
 from headrace.common.types import Row
-from headrace.datastream.functions import AggregateFunction, AllWindowFunction, WindowFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from headrace.datastream.expressions import Expression
+    from headrace.expr.expressions import Expression
 
 # Fields of what the results are computed from, beside the key's own name.
 START, END = "__start", "__end"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.window import Trigger, WindowAssigner
+from headrace.api.window import Trigger, WindowAssigner
 from headrace.errors import StateError
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.runtime_context import StateStore
-from headrace.runtime.state.pages import NO_ENTRY
 from headrace.runtime.state.states import PagedReducingState, PagedValueState
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.window import MergingWindowAssigner
-from headrace.datastream.window.assigners import _Sliding
+from headrace.api.window import MergingWindowAssigner
+from headrace.api.window.assigners import _Sliding
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from headrace.datastream.window import Trigger, WindowAssigner
+    from headrace.api.window import Trigger, WindowAssigner
 
 
 class WindowDescription:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.window import MergingWindowAssigner
+from headrace.api.window import MergingWindowAssigner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -23,8 +23,8 @@ import decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.pickling import dumps, loads
-from headrace.runtime.state.pages import NO_ENTRY
+from headrace.data.pickling import dumps, loads
+from headrace.runtime.pages.table import NO_ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -5,8 +5,8 @@
 
 A pane holds one entry a key, and it is always read and dropped whole.  So it is stored as a log:
 each batch appends *chunks* with the entries it touched, newer ones win, and what comes and goes
-within a batch is never stored.  A paged table (state/pages.py) would look for the page of every
-entry, which costs ten times as much.  Next: windows/aligned.py
+within a batch is never stored.  A paged table (runtime/pages/table.py) would look for the page of
+every entry, which costs ten times as much.  Next: windows/aligned.py
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from headrace.data.pickling import dumps, loads
 from headrace.errors import StateError
-from headrace.runtime.pickling import dumps, loads
-from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.pages.table import NO_ENTRY
 
 if TYPE_CHECKING:
-    from headrace.runtime.state.backend import PageStore
+    from headrace.runtime.pages.store import PageStore
 
 _FORMAT = b"\x01"  # first byte of everything stored: the layout's version
 CHUNK_ENTRIES = 20_000

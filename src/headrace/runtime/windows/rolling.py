@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.datastream.functions import AggregateFunction
+from headrace.api.functions import AggregateFunction
 from headrace.runtime.operators.keyed import rolling_reduce
 
 # A number is made of the time and the number of the batch, and the place within it. Batches are

@@ -15,20 +15,20 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, Any
 
-from headrace.datastream.window import (
+from headrace.api.window import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
     EventTimeTrigger,
     TimeWindow,
 )
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.operators.base import ListCursor
-from headrace.runtime.records import MAX_TIMESTAMP, MIN_TIMESTAMP
-from headrace.runtime.state.pages import NO_ENTRY
+from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.timers import TimerQueue
 
 if TYPE_CHECKING:
+    from headrace.data.records import Records
     from headrace.runtime.operators.window import WindowOperator
-    from headrace.runtime.records import Records
     from headrace.runtime.windows.description import WindowDescription
 
     # start, end, the end at which it was evaluated last (None: not yet), contents

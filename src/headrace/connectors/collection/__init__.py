@@ -1,0 +1,1 @@
+"""A list of the program as a source.  Next: source.py"""

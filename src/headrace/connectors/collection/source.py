@@ -1,0 +1,124 @@
+"""A list in the program as a bounded stream.
+
+In: `env.from_collection(list)`.  Out: its records in order.  Next:
+hosts/spark/sources/python_source.py
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace.data.codec import DoesNotFit, codec_for
+from headrace.errors import InvalidArgumentError, TypeMismatchError
+from headrace.spi.python_source import PythonSource
+from headrace.spi.source import Boundedness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from headrace.common.typeinfo import TypeInformation
+
+__all__ = ["CollectionSource"]
+
+_CHUNK = 10_000
+
+
+class CollectionSource(PythonSource):
+    """Reads a Python list, in order and with parallelism one, as Flink's collection source does.
+
+    Every element is checked against ``type_info`` here, since the data is at hand: a record that
+    does not fit is reported at the line of the program that brought it in.
+
+    Args:
+        elements: the records; the source keeps a copy of their encoded form.
+        type_info: their type; None means pickled.
+        where: the user's call, for the error message.
+
+    Raises:
+        TypeMismatchError: an element is not of the declared type.
+    """
+
+    reads_on_driver: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        elements: Sequence[Any],
+        type_info: TypeInformation | None = None,
+        *,
+        where: object = None,
+    ) -> None:
+        if isinstance(elements, (str, bytes)) or not hasattr(elements, "__len__"):
+            raise InvalidArgumentError(
+                f"a collection must be a list, got {type(elements).__name__}: {elements!r:.80}",
+                where=where,
+                fix="wrap it in list(...); for an endless iterator write a PythonSource",
+            )
+        self._type_info = type_info
+        self._count = len(elements)
+        self._chunks: list[pa.RecordBatch] = []
+        self._records: list[Any] | None = None
+        if type_info is None or codec_for(type_info).schema is None:
+            self._records = list(elements)
+        else:
+            self._encode(list(elements), type_info, where)
+
+    def _encode(self, elements: list[Any], type_info: TypeInformation, where: object) -> None:
+        codec = codec_for(type_info)
+        for start in range(0, len(elements), _CHUNK):
+            try:
+                self._chunks.append(codec.encode(elements[start : start + _CHUNK]))
+            except DoesNotFit as misfit:
+                raise _mismatch(elements, start, misfit, type_info, where) from None
+
+    def latest_offset(self, split: str, start: int) -> int:
+        """The length of the list."""
+        return self._count
+
+    def read(self, split: str, start: int, end: int) -> Iterator[Any]:
+        """The elements ``start`` to ``end``, for a collection without a type."""
+        assert self._records is not None
+        return iter(self._records[start:end])
+
+    def read_columns(self, split: str, start: int, end: int) -> Iterator[pa.RecordBatch] | None:
+        """The encoded elements, for a collection with a type."""
+        return None if self._records is not None else self._slices(start, end)
+
+    def _slices(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        position = start
+        while position < end:
+            number, offset = divmod(position, _CHUNK)
+            piece = self._chunks[number].slice(offset, end - position)
+            yield piece
+            position += piece.num_rows
+
+    def first(self) -> list[Any]:
+        """The first element of a collection without a type, as a list of one; else nothing."""
+        return (self._records or [])[:1]
+
+    def produced_type(self) -> TypeInformation:
+        """The declared type, else pickled."""
+        return self._type_info if self._type_info is not None else super().produced_type()
+
+    def boundedness(self) -> Boundedness:
+        """A list ends."""
+        return Boundedness.BOUNDED
+
+    def describe(self) -> str:
+        """``CollectionSource(3 elements)``."""
+        return f"CollectionSource({self._count} elements)"
+
+
+def _mismatch(
+    elements: list[Any], start: int, misfit: DoesNotFit, type_info: TypeInformation, where: object
+) -> TypeMismatchError:
+    index = start + misfit.index
+    part = f", field {misfit.field!r}" if misfit.field else ""
+    return TypeMismatchError(
+        f"element {index} of the collection{part} is {misfit.value!r} "
+        f"({type(misfit.value).__name__}), which does not fit {misfit.expected}; "
+        f"the whole element: {elements[index]!r:.120}",
+        where=where,
+        fix=f"correct the element, or declare another type than type_info={type_info}",
+    )

@@ -1,0 +1,1 @@
+"""PyFlink's JDBC sink, on PostgreSQL.  Next: sink.py, then connectors/postgres/"""

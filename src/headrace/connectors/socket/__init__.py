@@ -1,0 +1,1 @@
+"""Lines from a TCP connection, for trying things out.  Next: source.py"""

@@ -1,0 +1,282 @@
+"""Records of a declared type as Arrow batches, and back.
+
+In: lists of records (runtime/exchange/buffers.py).  Out: pyarrow RecordBatches.  Next:
+data/columns.py
+
+What fits: fields, and values of one-column types, may be None (Arrow null), as in Flink's rows;
+whole tuples and rows, keys of maps, and elements of primitive arrays may not. bool is not an int;
+an int in a float column becomes a float; an int must be within its declared width. Named rows may
+list their fields in any order.
+
+Change kinds: ``encode`` takes rows of kind INSERT only, so that no kind is lost unseen. For streams
+that may carry a changelog use ``encode_changelog``; it hands back the kinds as bytes, to be kept in
+the buffer's header and given to ``decode``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from headrace.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    ClassTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    ZonedTimestampTypeInfo,
+    _ElementTypeInfo,
+)
+from headrace.data import columns as c
+from headrace.data import scalar_columns as sc
+from headrace.data.record_shapes import (
+    ClassShape,
+    RowShape,
+    TupleShape,
+    row_kinds,
+    with_row_kinds,
+)
+from headrace.errors import InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Codec", "DoesNotFit", "codec_for"]
+
+VALUE_COLUMN = "value"
+
+
+class DoesNotFit(Exception):
+    """A record is not of the declared type.
+
+    Attributes:
+        index: position of the first such record in the list given to ``encode``.
+        field: path to the part that does not fit, such as ``user.age`` or ``f1[3]``; empty for the
+            record itself.
+        value: that part.
+        expected: what would fit, in words.
+    """
+
+    def __init__(self, index: int, field: str, value: Any, expected: str) -> None:
+        super().__init__(index, field, value, expected)
+        self.index = index
+        self.field = field
+        self.value = value
+        self.expected = expected
+
+    def __str__(self) -> str:
+        place = f"field {self.field!r} is" if self.field else "the record is"
+        return (
+            f"{place} {_preview(self.value)} of type {type(self.value).__name__}, "
+            f"expected {self.expected}"
+        )
+
+
+def _preview(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+class Codec:
+    """Turns lists of records of one type into Arrow batches and back.
+
+    Attributes:
+        type_info: the type.
+        schema: the columns; None when records of this type have no Arrow form and are pickled.
+    """
+
+    schema: pa.Schema | None
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        self.type_info = type_info
+        self.schema = None
+
+    def encode(self, values: list[Any]) -> pa.RecordBatch:
+        """The records as one batch of ``schema``.
+
+        Raises:
+            DoesNotFit: for the first record that is not of the type.
+        """
+        msg = f"records of type {self.type_info} have no Arrow form: pickle them"
+        raise InternalError(msg)
+
+    def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
+        """The records of a batch. Columns beyond those of ``schema`` are left alone.
+
+        Args:
+            batch: what ``encode`` made, or a batch of the same columns from a source.
+            kinds: the change kinds that ``encode_changelog`` gave, if any.
+        """
+        msg = f"records of type {self.type_info} have no Arrow form: unpickle them"
+        raise InternalError(msg)
+
+    def encode_changelog(self, values: list[Any]) -> tuple[pa.RecordBatch, bytes | None]:
+        """The batch, and one byte for each row's change kind, or None if all are INSERT."""
+        return self.encode(values), None
+
+
+class _ValueCodec(Codec):
+    """One column: numbers, texts, lists, maps."""
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        super().__init__(type_info)
+        self._column = _column_for(type_info)
+        self.schema = pa.schema([pa.field(VALUE_COLUMN, self._column.arrow)])
+
+    def encode(self, values: list[Any]) -> pa.RecordBatch:
+        try:
+            array = self._column.to_arrow(values)
+        except _FINDINGS as error:
+            raise _first_misfit(
+                values, lambda value: self._column.fault(value, ""), error
+            ) from None
+        return pa.RecordBatch.from_arrays([array], schema=self.schema)
+
+    def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
+        return self._column.to_python(batch.column(0))
+
+
+class _RecordCodec(Codec):
+    """One column for each field: tuples, rows, instances of user classes."""
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        super().__init__(type_info)
+        self._column = _record_column(type_info, with_kinds=False)
+        self._changelog = _record_column(type_info, with_kinds=True)
+        self._has_kinds = isinstance(self._changelog.shape, RowShape)
+        self._arity = len(self._column.columns)
+        self.schema = pa.schema(list(self._column.arrow))
+
+    def encode(self, values: list[Any]) -> pa.RecordBatch:
+        return self._encode(values, self._column)
+
+    def encode_changelog(self, values: list[Any]) -> tuple[pa.RecordBatch, bytes | None]:
+        if not self._has_kinds:
+            return self._encode(values, self._column), None
+        return self._encode(values, self._changelog), row_kinds(values)
+
+    def _encode(self, values: list[Any], column: c.RecordColumn) -> pa.RecordBatch:
+        try:
+            arrays = column.columns_of(values)
+        except _FINDINGS as error:
+            raise _first_misfit(values, lambda v: column.record_fault(v, ""), error) from None
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
+        arrays = [batch.column(i) for i in range(self._arity)]
+        records = self._column.records_of(arrays, batch.num_rows)
+        return records if kinds is None else with_row_kinds(records, kinds)
+
+
+def codec_for(type_info: TypeInformation) -> Codec:
+    """The codec of a type. Build it once for a stream and keep it."""
+    if isinstance(type_info, ExternalTypeInfo):
+        return codec_for(type_info.type_info)
+    if isinstance(type_info, PickledBytesTypeInfo):
+        return Codec(type_info)
+    if isinstance(type_info, TupleTypeInfo | RowTypeInfo) and type_info.get_field_types():
+        return _RecordCodec(type_info)
+    if isinstance(type_info, TupleTypeInfo | RowTypeInfo):
+        return Codec(type_info)  # no fields, no columns: Spark and Arrow cannot count such rows
+    return _ValueCodec(type_info)
+
+
+# What the fast path may raise when a value does not fit; user-defined objects add the last four.
+_FINDINGS = (
+    c.Unfit,
+    pa.ArrowException,
+    TypeError,
+    ValueError,
+    OverflowError,
+    AttributeError,
+    LookupError,
+)
+
+
+def _first_misfit(
+    values: list[Any], fault: Callable[[Any], c.Fault | None], error: Exception
+) -> Exception:
+    for index, value in enumerate(values):
+        found = fault(value)
+        if found:
+            return DoesNotFit(index, found.field, found.value, found.expected)
+    problem = InternalError(f"a batch could not be encoded, yet each record fits: {error!r}")
+    problem.__cause__ = error
+    return problem
+
+
+_BASIC: dict[BasicType, Callable[[], c.Column]] = {
+    BasicType.BOOLEAN: sc.bool_column,
+    BasicType.BYTE: lambda: sc.IntColumn(pa.int8()),
+    BasicType.SHORT: lambda: sc.IntColumn(pa.int16()),
+    BasicType.INT: lambda: sc.IntColumn(pa.int32()),
+    BasicType.LONG: lambda: sc.IntColumn(pa.int64()),
+    BasicType.FLOAT: lambda: sc.FloatColumn(pa.float32()),
+    BasicType.DOUBLE: lambda: sc.FloatColumn(pa.float64()),
+    BasicType.STRING: sc.string_column,
+    BasicType.CHAR: sc.char_column,
+    BasicType.BIG_INT: sc.big_int_column,
+    BasicType.BIG_DEC: sc.decimal_column,
+    BasicType.INSTANT: sc.instant_column,
+}
+
+_LOCAL: dict[LocalTimeTypeInfo.TimeType, Callable[[], c.Column]] = {
+    LocalTimeTypeInfo.TimeType.LOCAL_DATE: sc.date_column,
+    LocalTimeTypeInfo.TimeType.LOCAL_TIME: sc.time_column,
+    LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: sc.timestamp_column,
+}
+
+_BY_CLASS: dict[type[TypeInformation], Callable[[], c.Column]] = {
+    DateTypeInfo: sc.date_column,
+    TimeTypeInfo: sc.time_column,
+    TimestampTypeInfo: sc.timestamp_column,
+    ZonedTimestampTypeInfo: sc.zoned_timestamp_column,
+    PickledBytesTypeInfo: sc.pickled_column,
+}
+
+
+def _column_for(info: TypeInformation) -> c.Column:
+    if isinstance(info, BasicTypeInfo):
+        return _BASIC[info.basic_type]()
+    if isinstance(info, TupleTypeInfo | RowTypeInfo):
+        # Arrow and Parquet know no struct without fields.
+        return _record_column(info) if info.get_field_types() else sc.pickled_column()
+    if isinstance(info, PrimitiveArrayTypeInfo):
+        if info.element_type == BasicTypeInfo.BYTE_TYPE_INFO():
+            return sc.BytesColumn()
+        return c.ListColumn(_column_for(info.element_type), nullable=False)
+    if isinstance(info, _ElementTypeInfo):
+        return c.ListColumn(_column_for(info.element_type))
+    if isinstance(info, MapTypeInfo):
+        return c.MapColumn(_column_for(info.key_type), _column_for(info.value_type))
+    if isinstance(info, LocalTimeTypeInfo):
+        return _LOCAL[info.time_type]()
+    if isinstance(info, ExternalTypeInfo):
+        return _column_for(info.type_info)
+    if type(info) in _BY_CLASS:
+        return _BY_CLASS[type(info)]()
+    msg = f"no codec for type {info!r} of class {type(info).__name__}"
+    raise InternalError(msg)
+
+
+def _record_column(info: TypeInformation, *, with_kinds: bool = False) -> c.RecordColumn:
+    assert isinstance(info, TupleTypeInfo | RowTypeInfo)
+    names = info.get_field_names()
+    shape: c.RecordShape
+    if isinstance(info, ClassTypeInfo):
+        shape = ClassShape(info)
+    elif isinstance(info, TupleTypeInfo):
+        shape = TupleShape(len(names))
+    else:
+        shape = RowShape(names, named=info.is_named, with_kinds=with_kinds)
+    return c.RecordColumn(names, [_column_for(t) for t in info.get_field_types()], shape)

@@ -1,0 +1,4 @@
+"""Column expressions: one meaning, run by row, as Arrow kernels or by Spark.
+
+Next: expressions.py
+"""

@@ -1,0 +1,1 @@
+"""What runs a plan: spark/ (a streaming query) or this process alone."""

@@ -1,0 +1,4 @@
+"""The only folder that imports pyspark: turns a physical plan into one streaming query.
+
+Next: microbatch/build.py
+"""

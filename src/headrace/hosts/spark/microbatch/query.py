@@ -1,0 +1,195 @@
+"""One running streaming query, as control/job.py sees it: start, wait, stop, and why it failed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pyspark.errors import StreamingQueryException
+
+from headrace.errors import HeadraceError, JobError
+from headrace.hosts.spark.native.windows import explain_timestamp_failure
+from headrace.hosts.spark.quiet import ToldElsewhere, quiet_callbacks
+from headrace.hosts.spark.sources.file_reader import explain_read_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+# By these words Spark knows a batch that failed because its query was stopped. It looks for them
+# with an expression that overflows the stack on a text as long as that of the error itself.
+_STOPPED = (
+    "py4j.protocol.Py4JJavaError: An error occurred while calling a query that was stopped: "
+    "java.lang.InterruptedException"
+)
+_CANCELLED = ("[SPARK_JOB_CANCELLED]", "java.lang.InterruptedException")
+
+
+class SparkQuery:
+    """A streaming query whose every batch is handed to a callback on the driver.
+
+    Args:
+        frame: the streaming DataFrame.
+        checkpoint: Spark's checkpoint location.
+        name: shown in Spark's UI.
+        interval_ms: time between the starts of two batches; 0 is as fast as possible.
+        once: take what the sources have now, and end.
+        on_batch: called with (DataFrame of the batch, batch id); what it raises fails the batch.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        *,
+        checkpoint: str,
+        name: str,
+        interval_ms: int,
+        once: bool = False,
+        on_batch: Callable[[DataFrame, int], None],
+    ) -> None:
+        self._frame = frame
+        self._checkpoint = checkpoint
+        self._name = name
+        self._trigger: dict[str, Any] = (
+            {"availableNow": True} if once else {"processingTime": f"{interval_ms} milliseconds"}
+        )
+        self._on_batch = on_batch
+        self._query: StreamingQuery | None = None
+        self._error: BaseException | None = None
+        self._stopped = False
+
+    def start(self) -> None:
+        """Start the query; batches run on Spark's own thread from now on."""
+        quiet_callbacks()
+        self._query = (
+            self._frame.writeStream.outputMode("append")
+            .queryName(self._name)
+            .option("checkpointLocation", self._checkpoint)
+            .trigger(**self._trigger)
+            .foreachBatch(self._batch)
+            .start()
+        )
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        try:
+            self._on_batch(frame, batch_id)
+        except BaseException as error:
+            self._error = error
+            raise ToldElsewhere(self._text_for_spark(error)) from None
+
+    def _text_for_spark(self, error: BaseException) -> str:
+        text = f"{type(error).__name__}: {error}"
+        is_stop = self._stopped or any(word in text for word in _CANCELLED)
+        return _STOPPED if is_stop else text[:300]
+
+    def wait_until_idle(self) -> None:
+        """Until everything that the sources have now is processed."""
+        assert self._query is not None
+        try:
+            self._query.processAllAvailable()
+        except Exception as error:
+            self._raise(error)
+
+    def wait(self) -> None:
+        """Until the query ends."""
+        assert self._query is not None
+        try:
+            self._query.awaitTermination()
+        except StreamingQueryException as error:
+            self._raise(error)
+
+    @property
+    def active(self) -> bool:
+        """Whether the query is running."""
+        return self._query is not None and bool(self._query.isActive)
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether a batch is being made, run or written to the checkpoint."""
+        try:
+            return self.active and bool(self._query.status["isTriggerActive"])  # type: ignore[union-attr]
+        except Exception:  # Spark has ended
+            return False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has started, and the sources have nothing for a batch."""
+        try:
+            return self.active and self._query.status["message"].startswith("Waiting for")  # type: ignore[union-attr]
+        except Exception:  # Spark has ended
+            return False
+
+    @property
+    def can_run_again(self) -> bool:
+        """Whether Spark itself is still there; without it no query can be started."""
+        try:
+            return not self._frame.sparkSession.sparkContext._jsc.sc().isStopped()
+        except Exception:  # its process is gone
+            return False
+
+    def progress(self) -> dict[str, Any] | None:
+        """Spark's report on the last batch."""
+        if self._query is None:
+            return None
+        last = self._query.lastProgress
+        return None if last is None else dict(last)
+
+    def watermark_ms(self) -> int:
+        """Spark's watermark of the batch that runs, or of the last one."""
+        if self._query is None:  # the first batch can be faster than start()
+            return 0
+        execution = self._query._jsq.streamingQuery().lastExecution()
+        return int(execution.offsetSeqMetadata().batchWatermarkMs())
+
+    def source_offsets(self) -> list[Any]:
+        """How far each source of the query was read, in the order of the plan."""
+        last = self.progress()
+        if last is None:
+            return []
+        return [_offset(source["endOffset"]) for source in last["sources"]]
+
+    def stop(self) -> None:
+        """End the query; the batch that is running is thrown away and will be repeated."""
+        self._stopped = True
+        if self._query is not None:
+            with contextlib.suppress(Exception):  # already failed or stopped
+                self._query.stop()
+
+    def _raise(self, error: BaseException) -> NoReturn:
+        failure = self._failure(error)
+        # What a worker or a sink raised has its own cause; Spark's report, and the way through
+        # py4j that the error took, would only bury it.
+        cause = failure.__cause__ if failure is self._error else error
+        raise failure.with_traceback(None) from cause
+
+    def _failure(self, error: BaseException) -> BaseException:
+        found = error if self._error is None else self._error
+        if isinstance(found, HeadraceError):
+            return found
+        return (
+            explain_read_failure(found) or explain_timestamp_failure(found) or spark_failure(found)
+        )
+
+
+def _offset(text: Any) -> Any:
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+def spark_failure(error: BaseException) -> HeadraceError:
+    """Spark's own failure, with its first telling line on top and the rest as the cause."""
+    text = str(error).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = next((n for n, line in enumerate(lines) if "Caused by" in line), 0)
+    # some messages begin on the line below their class
+    told = [line for line in lines[first : first + 4] if not line.startswith("at ")]
+    telling = " ".join(told) if told and told[0].endswith(":") else (told or [text])[0]
+    return JobError(
+        f"Spark failed under the job: {telling[:500]}",
+        fix="the full report of Spark is the cause of this error (error.__cause__)",
+    )

@@ -1,0 +1,1 @@
+"""How Spark reads each kind of source.  Next: opening.py"""

@@ -1,0 +1,75 @@
+"""What Spark keeps in a query's checkpoint, read and changed as files.
+
+    commits/N   batch N is done        offsets/N   v1, a line of settings, then a line a source
+    state/n/    of stateful operator n, which is a stage of the job
+
+In: the location of a checkpoint.  Out: batches, offsets, numbers.  Next: control/snapshot.py,
+control/restore.py
+"""
+
+from __future__ import annotations
+
+import json
+
+from headrace.errors import StateError
+from headrace.io.storage import Storage
+
+_NO_OFFSET = "-"
+
+
+def last_batch(checkpoint: str) -> int | None:
+    """The newest batch that is committed; None before the first."""
+    names = [file.name for file in Storage.open(checkpoint).list("commits")]
+    return max((int(name) for name in names if name.isdigit()), default=None)
+
+
+def stateful_operators(checkpoint: str) -> list[int]:
+    """The numbers of Spark's stateful operators in a checkpoint: one for each stage."""
+    return sorted(int(name) for name in Storage.open(checkpoint).folders("state") if name.isdigit())
+
+
+def read_offsets(checkpoint: str, batch_id: int) -> list[str | None]:
+    """Where every source of a query was behind a batch, as Spark's JSON."""
+    lines = Storage.open(checkpoint).read(f"offsets/{batch_id}").decode().split("\n")
+    return [None if line == _NO_OFFSET else line for line in lines[2:]]
+
+
+def set_back_watermark(checkpoint: str, above_ms: int) -> None:
+    """Let event time begin anew if the last batch ended it: Spark keeps its watermark for ever.
+
+    Args:
+        checkpoint: of a query that is not running.
+        above_ms: a watermark above this one is the end of event time.
+    """
+    storage = Storage.open(checkpoint)
+    batch = last_batch(checkpoint)
+    if batch is None or str(batch + 1) in {file.name for file in storage.list("offsets")}:
+        return  # nothing has ended, or a batch is to be run again as it was
+    for folder, field in (("offsets", "batchWatermarkMs"), ("commits", "nextBatchWatermarkMs")):
+        version, metadata, *rest = storage.read(f"{folder}/{batch}").decode().split("\n")
+        content = json.loads(metadata)
+        if content.get(field, 0) > above_ms:
+            content[field] = 0
+            kept = [version, json.dumps(content, separators=(",", ":")), *rest]
+            storage.write_atomic(f"{folder}/{batch}", "\n".join(kept).encode())
+            storage.delete(f"{folder}/.{batch}.crc")  # of the old content
+
+
+def replace_offsets(checkpoint: str, offsets: list[str | None]) -> None:
+    """Replace where batch 0 came from by other places, of other sources.
+
+    Args:
+        checkpoint: one with a single batch, such as `seed_state` makes.
+        offsets: for every source of the query that will go on, in its order, Spark's offset as
+            JSON; None for a source that starts at its beginning.
+    """
+    storage = Storage.open(checkpoint)
+    lines = storage.read("offsets/0").decode().split("\n")
+    if lines[0] != "v1":
+        raise StateError(
+            f"Spark wrote its offsets in form {lines[0]!r}, which this version does not know"
+        )
+    kept = [*lines[:2], *(_NO_OFFSET if offset is None else offset for offset in offsets)]
+    storage.write_atomic("offsets/0", "\n".join(kept).encode())
+    storage.delete("offsets/.0.crc")  # of the old content
+    storage.delete_folder("sources")

@@ -1,0 +1,1 @@
+"""Files, locks and servers, as all of headrace uses them.  Next: storage.py"""

@@ -1,0 +1,110 @@
+"""What all sinks of servers share: client libraries, patience, texts without passwords.
+
+In: a call that may fail because a server is away for a moment.  Out: its result, or its last error.
+Used by connectors/postgres/client.py and connectors/redis/client.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import logging
+import random
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from headrace.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+
+# What one subtask wrote travels to the driver itself when it is this small. More is staged on the
+# server by the worker, so that the driver never holds much.
+INLINE_BYTES = 128 << 10
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How long to be patient with a server that is away.
+
+    Attributes:
+        attempts: how often a call is made in all; the default gives up after some 6 seconds.
+        first_delay_s: the first pause; each later one is twice as long.
+        longest_delay_s: no pause is longer.
+    """
+
+    attempts: int = 6
+    first_delay_s: float = 0.2
+    longest_delay_s: float = 5.0
+
+    def delays_s(self) -> Iterator[float]:
+        """The pauses between the attempts."""
+        for number in range(self.attempts - 1):
+            delay_s = min(self.longest_delay_s, self.first_delay_s * 2**number)
+            # Many workers lose a server at the same moment; they should not all return at once.
+            yield delay_s * random.uniform(0.8, 1.2)
+
+
+def call_with_retries(
+    action: Callable[[], T], retries: Retries, *, passes: Callable[[Exception], bool], what: str
+) -> T:
+    """Calls until it works, the error will not pass by itself, or the patience is over.
+
+    Args:
+        action: must leave nothing behind when it fails, or find it again.
+        retries: the patience.
+        passes: whether an error may be gone a moment later.
+        what: the call in words, for the log.
+    """
+    for delay_s in retries.delays_s():
+        try:
+            return action()
+        except Exception as error:
+            if not passes(error):
+                raise
+            _log.warning("could not %s, trying again in %.1f s: %s", what, delay_s, error)
+            time.sleep(delay_s)
+    return action()
+
+
+def client_library(module: str, *, extra: str) -> Any:
+    """The imported client library of a server.
+
+    Raises:
+        EnvironmentSetupError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise EnvironmentSetupError(
+            f"the sink needs the Python package {module!r}, which cannot be imported: {error}",
+            where="this machine; workers need the package too",
+            fix=f"pip install 'headrace[{extra}]'",
+        ) from error
+
+
+def without_password(address: str) -> str:
+    """An address of a server as it may be shown: ``redis://user:***@host``."""
+    address = re.sub(r"(://[^:/@]*:)[^@/]*@", r"\1***@", address)
+    return re.sub(r"(password\s*=\s*)('(?:\\.|[^'])*'|[^\s&]+)", r"\1***", address)
+
+
+def sink_hash(job_id: str, sink_uid: str) -> str:
+    """A short name for one sink of one job, from which names on the server are made."""
+    return hashlib.sha256(f"{job_id}\n{sink_uid}".encode()).hexdigest()[:16]
+
+
+def new_spool() -> IO[bytes]:
+    """Where a writer keeps its batch until the end: in memory, or in a file when it is large.
+
+    Only whole batches are sent, so a server that goes away in the middle is simply asked again, and
+    no transaction stays open while records are computed.
+    """
+    return tempfile.SpooledTemporaryFile(max_size=INLINE_BYTES, prefix="headrace-sink-")

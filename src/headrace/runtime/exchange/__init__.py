@@ -1,0 +1,1 @@
+"""How records get from subtask to subtask: partition.py, buffers.py, outbox.py."""

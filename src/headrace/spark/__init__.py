@@ -1,4 +1,0 @@
-"""The only folder that imports pyspark: turns a physical plan into one streaming query.
-
-Next: spark/build.py
-"""

@@ -1,0 +1,151 @@
+"""Sources written in Python: named splits, integer offsets, ranges that can be read again.
+
+In: a subclass by the user, or one of ours (connectors/generator/datagen.py, say).
+Out: records of a range of offsets.  Next: hosts/spark/sources/python_source.py asks for ranges,
+batch by batch.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace.spi.source import Boundedness, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+    from headrace.common.typeinfo import TypeInformation
+
+__all__ = ["PythonSource"]
+
+
+class PythonSource(Source):
+    """Base class for a source of your own.
+
+    Records live in *splits* (a file, a topic partition, a shard), each numbered by offsets. Before
+    every batch headrace asks how far each split can be read, cuts that to the size of a batch,
+    writes the chosen range to the checkpoint, and only then reads it. After a failure it reads the
+    same range again, which is what makes the job exactly-once: **the same range must always give
+    the same records**.
+
+    Example:
+        >>> class Lines(PythonSource):
+        ...     def __init__(self, paths):
+        ...         self.paths = paths
+        ...
+        ...     def splits(self):
+        ...         return self.paths
+        ...
+        ...     def latest_offset(self, split, start):
+        ...         with open(split) as lines:
+        ...             return sum(1 for _ in lines)
+        ...
+        ...     def read(self, split, start, end):
+        ...         with open(split) as lines:
+        ...             yield from itertools.islice(lines, start, end)
+
+    Where it runs: `splits`, `initial_offset`, `latest_offset`, `open`, `commit` and `close` are
+    called on the driver, always on the same object, so they may keep a connection in a field.
+    `read` is called on a copy in a worker process, one call per split and batch, splits in
+    parallel. The source travels by cloudpickle: open files and sockets in `open` or in `read`,
+    never in ``__init__``.
+
+    Coming from Flink: takes the place of a `Source` with its split enumerator and reader, which
+    PyFlink does not let you write.
+    """
+
+    divisible: ClassVar[bool] = False
+    """True if a range of one split may be read in pieces at the same time. Order is then kept
+    inside a piece only, as it is between Flink's parallel readers."""
+
+    reads_on_driver: ClassVar[bool] = False
+    """True if `read` needs what only the driver has (the data itself, a socket). The records then
+    travel to the workers inside the task: meant for small streams."""
+
+    def splits(self) -> list[str]:
+        """Names of the splits that exist now, the same name for the same split for ever.
+
+        Asked before every batch; a new name is picked up and read from the next batch on.
+        """
+        return ["0"]
+
+    def initial_offset(self, split: str) -> int:
+        """The offset at which a split that was never read begins. Asked once per split."""
+        return 0
+
+    @abstractmethod
+    def latest_offset(self, split: str, start: int) -> int:
+        """The offset up to which ``split`` can be read now, exclusive.
+
+        A bounded source returns the end of the split from the first call on. Must not wait for
+        data: return ``start`` when there is nothing new.
+
+        Args:
+            split: the split's name.
+            start: where the next batch begins.
+        """
+
+    @abstractmethod
+    def read(self, split: str, start: int, end: int) -> Iterator[Any]:
+        """The records of ``[start, end)``, the same ones on every call.
+
+        The size of a batch is counted in offsets, so they should number the records.
+        """
+
+    def read_columns(self, split: str, start: int, end: int) -> Iterator[pa.RecordBatch] | None:
+        """The records of ``[start, end)`` as Arrow batches, for sources that have columns anyway.
+
+        Override it to skip the conversion of single records. The columns are those of the produced
+        type: ``value`` for a basic type, one column a field for a tuple or a row.
+
+        Returns:
+            None (the default) to have `read` called.
+        """
+        return None
+
+    def timestamp(self, record: Any) -> int:
+        """The record's own event time in epoch milliseconds. Override it only if there is one."""
+        raise NotImplementedError
+
+    def open(self) -> None:
+        """Called once on the driver before the first question, also after a restart."""
+
+    def is_exhausted(self, offsets: Mapping[str, int]) -> bool:
+        """Whether a bounded source has been read to its end, once nothing more is available.
+
+        Override it only if ``latest_offset`` holds records back, as a rate limit does.
+        """
+        return True
+
+    def commit(self, offsets: Mapping[str, int]) -> None:
+        """Tells that everything before these offsets is processed and never asked for again."""
+
+    def close(self) -> None:
+        """Called on the driver when the job ends."""
+
+    def produced_type(self) -> TypeInformation:
+        """The records' type; without one they travel pickled, which is slower."""
+        from headrace.common.typeinfo import Types
+
+        return Types.PICKLED_BYTE_ARRAY()
+
+    def boundedness(self) -> Boundedness:
+        """Unbounded, unless a subclass says otherwise."""
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    # What the engine derives from the class; not for overriding.
+
+    def has_splits(self) -> bool:
+        """Whether the source names its own splits."""
+        return type(self).splits is not PythonSource.splits
+
+    def may_hold_back(self) -> bool:
+        """Whether a bounded source can be idle before its end."""
+        return type(self).is_exhausted is not PythonSource.is_exhausted
+
+    def has_timestamps(self) -> bool:
+        """Whether records bring their own event time."""
+        return type(self).timestamp is not PythonSource.timestamp
