@@ -11,6 +11,7 @@ Next: control/savepoints.py (the format), hosts/spark/state/tables.py (how entri
 from __future__ import annotations
 
 import contextlib
+import difflib
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.control.savepoints import SavedOperator
+    from headrace.control.state_names import States
 
 __all__ = ["Savepoint", "read"]
 
@@ -78,10 +80,11 @@ def read(
     )
 
     place = _open(absolute_target(checkpoint_or_savepoint))
-    session = spark or _session()
     operator = place.operator(operator_uid)
+    known = place.states(operator_uid)
+    path = "" if known is None else check_state_name(operator_uid, known, state_name)
+    session = spark or _session()  # last: a name that is wrong is told at once
     if isinstance(place, _SavedPlace):
-        path = check_state_name(operator_uid, [s.name for s in operator.states], state_name)
         saved = place.savepoint
         entries = saved_entries(session, saved.location, saved.state_files(), operator.uid, path)
     else:
@@ -110,14 +113,16 @@ def first_rows(location: str, operator_uid: str, state_name: str, limit: int) ->
 
     Raises:
         SavepointError: there is neither a checkpoint nor a savepoint.
-        StateError: there is no such operator; in a savepoint, no such state.
+        StateError: there is no such operator or state. A checkpoint of an early version does not
+            tell the names of its states.
     """
     place = _open(location)
     operator = place.operator(operator_uid)
-    if isinstance(place, _CheckpointPlace):
+    known = place.states(operator_uid)
+    path = "" if known is None else check_state_name(operator_uid, known, state_name)
+    if known is None or isinstance(place, _CheckpointPlace):
         return None
-    path = check_state_name(operator_uid, [s.name for s in operator.states], state_name)
-    recorded = next(state.type for state in operator.states if state.name == path)
+    recorded = known[path]
     table = StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")))
     saved = place.savepoint
     entries = entries_of(saved.location, saved.state_files(), operator.uid, path)
@@ -133,6 +138,42 @@ def first_rows(location: str, operator_uid: str, state_name: str, limit: int) ->
 
 
 @dataclass(frozen=True, slots=True)
+class StateSummary:
+    """One state of an operator, as `headrace state list` shows it."""
+
+    operator: str
+    state: str
+    type: str  # its kind and type for people; empty for what headrace keeps for itself
+    entries: int | None  # how many there are, where that is known
+
+
+def states_in(location: str) -> list[StateSummary]:
+    """All states of a checkpoint or a savepoint; without Spark, but for early checkpoints.
+
+    Raises:
+        SavepointError: there is neither a checkpoint nor a savepoint.
+    """
+    place = _open(location)
+    if isinstance(place, _SavedPlace):
+        return [
+            StateSummary(operator.uid, state.name, state.type_text, state.entries)
+            for operator in place.savepoint.operators
+            for state in operator.states
+        ]
+    found = []
+    for uid in sorted(step.uid for step in place.steps if step.kind != "sink"):
+        known = place.states(uid)
+        if known is None:
+            from headrace.hosts.spark.state.tables import checkpoint_states
+
+            names = checkpoint_states(_session(), place.checkpoint, place.batch_id, uid)
+            known = {name: {} for name in names}
+        for name, said in sorted(known.items()):
+            found.append(StateSummary(uid, name, str(Recorded(**said)) if said else "", None))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class _SavedPlace:
     """State in a savepoint."""
 
@@ -140,6 +181,10 @@ class _SavedPlace:
 
     def operator(self, uid: str) -> Any:
         return _find(uid, self.savepoint.operators, self.savepoint.location)
+
+    def states(self, uid: str) -> dict[str, dict[str, Any]] | None:
+        """The states of an operator, with what they say of themselves."""
+        return {state.name: state.type for state in self.operator(uid).states}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +194,7 @@ class _CheckpointPlace:
     location: str
     batch_id: int
     steps: tuple[Any, ...]
+    names: States | None
 
     @property
     def checkpoint(self) -> str:
@@ -157,14 +203,20 @@ class _CheckpointPlace:
     def operator(self, uid: str) -> Any:
         return _find(uid, self.steps, self.location)
 
+    def states(self, uid: str) -> dict[str, dict[str, Any]] | None:
+        """As for a savepoint; None if only Spark can tell."""
+        return None if self.names is None else self.names.get(uid, {})
+
 
 def _find(uid: str, operators: Iterable[Any], location: str) -> Any:
     known = {operator.uid: operator for operator in operators if operator.kind != "sink"}
     if uid not in known:
+        near = difflib.get_close_matches(uid, known, n=1)
         raise StateError(
             f"there is no operator {uid!r} with state",
             where=location,
-            fix=f"its operators are {', '.join(sorted(known)) or 'none'}",
+            fix=(f"did you mean {near[0]!r}? " if near else "")
+            + f"its operators are {', '.join(sorted(known)) or 'none'}",
         )
     return known[uid]
 
@@ -174,7 +226,8 @@ def _open(location: str) -> _SavedPlace | _CheckpointPlace:
         return _SavedPlace(stored_form.read_savepoint(location))
     from headrace.hosts.spark.state.checkpoint_files import last_batch
 
-    identity = JobDir.open(location).read_identity()
+    job_dir = JobDir.open(location)
+    identity = job_dir.read_identity()
     if identity is None or identity.fingerprint is None:
         raise SavepointError(
             "there is neither a savepoint nor a job's checkpoint here",
@@ -184,7 +237,8 @@ def _open(location: str) -> _SavedPlace | _CheckpointPlace:
     batch_id = last_batch(f"{location}/query")
     if batch_id is None:
         raise StateError("the job has not committed a batch yet", where=location)
-    return _CheckpointPlace(location, batch_id, identity.fingerprint.steps)
+    names = job_dir.states.read()
+    return _CheckpointPlace(location, batch_id, identity.fingerprint.steps, names)
 
 
 def _session() -> SparkSession:

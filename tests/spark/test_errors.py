@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.common import Configuration, Types
+from headrace.common import Configuration, Types, WatermarkStrategy
 from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.functions import KeyedProcessFunction, MapFunction, RuntimeContext
 from headrace.errors import (
     ConfigurationError,
@@ -169,6 +170,38 @@ def test_a_collection_with_a_record_of_another_type_is_refused(
     assert str(caught.value).startswith("[TYPE_MISMATCH] ")
     assert "'x'" in str(caught.value)
     assert "test_errors.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize("asked", ["splits", "initial_offset", "latest_offset", "read"])
+def test_a_source_that_raises_is_named_with_its_line(
+    env: StreamExecutionEnvironment, asked: str
+) -> None:
+    class Broken(PythonSource):
+        def splits(self) -> list[str]:
+            return self.answer("splits", ["a"])
+
+        def initial_offset(self, split: str) -> int:
+            return self.answer("initial_offset", 0)
+
+        def latest_offset(self, split: str, start: int) -> int:
+            return self.answer("latest_offset", 3)
+
+        def read(self, split: str, start: int, end: int) -> Any:
+            yield from self.answer("read", range(start, end))
+
+        def answer(self, question: str, found: Any) -> Any:
+            if question == asked:
+                raise ConnectionError("the broker is away")
+            return found
+
+    env.from_source(Broken(), WatermarkStrategy.no_watermarks(), "broker").print()
+
+    error = failure_of(env, UserFunctionError)
+
+    assert ("failed to read split 'a'" if asked == "read" else f"{asked}(") in error.message
+    assert "ConnectionError: the broker is away" in error.message
+    assert 'raise ConnectionError("the broker is away")' in str(error)
+    assert "/headrace/spark/" not in str(error)
 
 
 def test_a_closure_that_cannot_travel_is_refused_before_anything_runs(

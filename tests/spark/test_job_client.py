@@ -9,7 +9,7 @@ import pytest
 from headrace.common import Duration, Types
 from headrace.common.accumulators import IntCounter
 from headrace.common.job_status import JobStatus
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.functions import MapFunction, RuntimeContext
@@ -130,6 +130,51 @@ def test_a_preview_of_a_huge_source_reads_little_of_it(env: StreamExecutionEnvir
 
     assert len(found) == 5
     assert found.stopped_because is None
+
+
+def look_at_no_late_line(line: str) -> str:
+    assert not line.startswith("late"), "the preview has read too much"
+    return line
+
+
+@pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH])
+def test_a_preview_of_a_large_file_reads_its_beginning(
+    env: StreamExecutionEnvironment,
+    tmp_path: Path,
+    scratch_dir: Path,
+    mode: RuntimeExecutionMode,
+) -> None:
+    with (tmp_path / "lines.txt").open("w") as lines:
+        lines.writelines(f"{n:099d}\n" for n in range(500_000))
+        lines.write("late\n")
+    source = FileSource.for_record_stream_format(
+        StreamFormat.text_line_format(), str(tmp_path / "lines.txt")
+    ).build()
+    env.set_runtime_mode(mode)
+    stream = env.from_source(source, None, "lines").map(look_at_no_late_line, Types.STRING())
+
+    found = stream.preview(3, timeout="60s")
+
+    assert [int(line) for line in found] == [0, 1, 2]
+    assert found.stopped_because is None
+    assert list(scratch_dir.iterdir()) == []
+
+
+def test_a_preview_of_more_than_there_is_gives_all_of_a_large_file(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    with (tmp_path / "lines.txt").open("w") as lines:
+        lines.writelines(f"{n:099d}\n" for n in range(60_000))
+    source = FileSource.for_record_stream_format(
+        StreamFormat.text_line_format(), str(tmp_path / "lines.txt")
+    ).build()
+    numbers = env.from_source(source, None, "lines").map(int, Types.LONG())
+
+    rare = numbers.filter(lambda n: n % 20_000 == 0).preview(10, timeout="60s")
+    ends = numbers.key_by(lambda n: n % 2).reduce(max).preview(60_001, timeout="60s")
+
+    assert (rare, rare.stopped_because) == ([0, 20_000, 40_000], None)
+    assert (sorted(ends), ends.stopped_because) == (list(range(60_000)), None)
 
 
 def test_a_preview_of_a_source_without_records_ends_and_says_so(

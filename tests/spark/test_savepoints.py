@@ -20,6 +20,7 @@ from headrace.cli.main import app
 from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
 from headrace.common.time import Duration
 from headrace.common.watermark_strategy import TimestampAssigner
+from headrace.control.job_dir import JobDir
 from headrace.control.savepoints import read_savepoint
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
@@ -29,7 +30,9 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.datastream.window import TumblingEventTimeWindows
-from headrace.errors import SavepointError
+from headrace.errors import SavepointError, StateError
+from headrace.hosts.spark.state.checkpoint_files import last_batch
+from headrace.hosts.spark.state.tables import checkpoint_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,6 +238,19 @@ def test_state_is_read_from_the_checkpoint_and_from_savepoints(
     timers = state.read(saved.stopped, "count", "timers/processing", spark)
     assert timers.columns == ["key", "timestamp", "namespace"]
     assert timers.count() == len(total)
+
+
+def test_the_names_beside_a_checkpoint_are_those_that_spark_finds_in_it(
+    saved: Saved, spark: SparkSession
+) -> None:
+    known = JobDir.open(str(saved.job)).states.read()
+    assert known is not None
+    at = (spark, f"{saved.job}/query", last_batch(f"{saved.job}/query") or 0)
+    assert sorted(known["count"]) == checkpoint_states(*at, "count")
+    recorded = {s.name: s.type for o in read_savepoint(saved.stopped).operators for s in o.states}
+    assert known["count"] == {name: recorded[name] for name in known["count"]}
+    with pytest.raises(StateError, match="did you mean 'count'"):
+        state.read(str(saved.job), "count", "cuont", spark)
 
 
 def test_state_that_was_rewritten_as_a_table_goes_on(saved: Saved, spark: SparkSession) -> None:

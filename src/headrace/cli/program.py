@@ -151,6 +151,7 @@ class _NotRun:
     job_id: str = "0" * 32
     status: JobStatus = JobStatus.FINISHED
     error: None = None
+    in_batch_mode: bool = False
     failures: tuple[()] = ()
     metrics: JobMetrics = field(default_factory=JobMetrics)
 

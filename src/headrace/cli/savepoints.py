@@ -275,8 +275,8 @@ def diff(
         bool,
         typer.Option(
             "--open-functions",
-            help="Call open() of the program's functions here, to compare the types of their "
-            "states as well. Without it those are compared when the job starts.",
+            help="Call open() of the program's functions here, to list new states of kept "
+            "operators and compare the types of all. Without it that happens when the job starts.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -303,13 +303,19 @@ def diff(
     )
     if as_json:
         parts = [{"uid": m.uid, "fate": m.fate, "note": m.note} for m in matches]
-        show_json({"savepoint": savepoint.location, "starts": starts, "operators": parts})
+        found = {"savepoint": savepoint.location, "starts": starts, "operators": parts}
+        show_json({**found, "states_compared": open_functions})
     else:
         _show_matches(matches, starts=starts)
         if not open_functions:
-            text = "states inside of operators are compared with --open-functions"
-            people().print(text, style="yellow")
+            people().print(_NOT_OPENED, style="yellow")
     raise typer.Exit(DONE if starts else BAD_INPUT)
+
+
+_NOT_OPENED = (
+    "not looked at: the states inside of kept operators, which functions declare in open(). New "
+    "ones and those of another type are shown with --open-functions"
+)
 
 
 def _matches(

@@ -1,11 +1,13 @@
-"""`headrace state read`: the entries of a state, out of a checkpoint or a savepoint.
+"""`headrace state list` and `read`: the states of a checkpoint or a savepoint, and their entries.
 
 In: a location, the uid of an operator, the name of a state.  Out: a table or JSON.  A savepoint is
-read as it is, for a checkpoint Spark is started in this process.  Next: state.py
+read as it is; for the entries of a checkpoint Spark is started in this process, after the names
+were checked.  Next: state.py
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,10 +24,42 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Read the state of jobs.", no_args_is_help=True)
-    # a group of one command would otherwise become that command
-    group.callback()(lambda: None)
+    group.command("list")(list_states)
     group.command("read")(read)
     app.add_typer(group, name="state")
+
+
+def list_states(
+    location: Annotated[
+        str,
+        typer.Argument(
+            metavar="CHECKPOINT_OR_SAVEPOINT",
+            help="A job's execution.checkpointing.dir, or the directory of a savepoint.",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show which states the operators of a checkpoint or a savepoint have.
+
+    \b
+    Examples:
+      headrace state list /data/orders
+      headrace state list /data/savepoints/savepoint-3f2a-0c1d --json
+    """
+    with told_errors(as_json=as_json):
+        from headrace.state import states_in
+
+        found = states_in(absolute_place(location))
+    if as_json:
+        show_json([asdict(state) for state in found])
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("operator", "state", "type", "entries"):
+        table.add_column(column, overflow="fold")
+    for state in found:
+        count = "" if state.entries is None else f"{state.entries:,}"
+        table.add_row(escape(state.operator), escape(state.state), escape(state.type), count)
+    Console(highlight=False).print(table)
 
 
 def read(

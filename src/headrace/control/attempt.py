@@ -9,6 +9,7 @@ control/job.py makes another one, with a query and committers of its own.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headrace.errors import ConnectorError, HeadraceError, JobError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from headrace.control.commands import CommandWriter
     from headrace.control.messages import BatchMessages
     from headrace.control.metrics import JobMetrics
+    from headrace.control.state_names import States
     from headrace.spi.sink import Committer
 
 log = logging.getLogger(__name__)
@@ -77,6 +79,7 @@ class Attempt:
         committers: dict[str, tuple[str, Committer]],
         commands: CommandWriter | None,
         metrics: JobMetrics,
+        note_states: Callable[[States], None] = lambda states: None,
     ) -> None:
         self.query: Query | None = None
         self._bounded = bounded
@@ -85,6 +88,8 @@ class Attempt:
         self._committers = committers
         self._commands = commands
         self._metrics = metrics
+        # told before a batch is committed: what is stored has a name that is known
+        self._note_states = note_states
         # held while a batch runs: its thread outlives the query that was stopped
         self._in_batch = threading.Lock()
         self._over = False  # no batch may commit any more
@@ -175,6 +180,15 @@ class Attempt:
 
     # --- batches -----------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """While this is open no further batch does its work: what is committed stays readable.
+
+        The batch that is running ends first. Spark may still write that it is committed.
+        """
+        with self._in_batch:
+            yield
+
     def run_batch(self, batch_id: int, work: Callable[[], BatchMessages]) -> None:
         """Run and commit one batch: called by the query, which keeps the batch if this returns."""
         with self._in_batch:
@@ -186,6 +200,7 @@ class Attempt:
             if found.error is not None:
                 raise found.error
             self._check_may_go_on(batch_id)
+            self._note_states(found.states)
             self._commit(batch_id, found.committables)
             if self._commands is not None:
                 self._commands.wake_at(found.wake_at)

@@ -41,6 +41,7 @@ def collect(
     records.on_close((lambda: _end_soon(job)) if alone else job.cancel)
     records.job_client = JobClient(job)
     records.is_warm = lambda: job.is_warm
+    records.reads_all_first = job.in_batch_mode
 
     def finish() -> None:
         job.wait()

@@ -11,6 +11,7 @@ Next: control/attempt.py
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -26,6 +27,7 @@ from headrace.errors import HeadraceError, JobError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.control.attempt import Attempt, Query
@@ -63,9 +65,11 @@ class Job:
         strategy: what to do after a failure.
         make_attempt: builds and starts a new query; what it raises at the first time is the
             program's own fault, later it is one more failure.
-        take_savepoint: called with a folder, or None, and ``drained``; writes a savepoint.
+        take_savepoint: called with a folder, or None, ``drained`` and, while the job runs,
+            ``paused``, which holds the next batch back; writes a savepoint.
         savepoint_folder: the folder to use for what was asked for; raises if there is none.
         on_end: called once, after the status is final and before ``wait`` returns.
+        in_batch_mode: whether the whole input is read before there is a result.
     """
 
     def __init__(
@@ -78,10 +82,12 @@ class Job:
         take_savepoint: Callable[..., Savepoint],
         on_end: Callable[[Job], None],
         savepoint_folder: Callable[[str | None], str | None] = lambda folder: folder,
+        in_batch_mode: bool = False,
     ) -> None:
         self.job_id = job_id
         self.name = name
         self.strategy = strategy
+        self.in_batch_mode = in_batch_mode
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
         self.failures: deque[Failure] = deque(maxlen=_KEPT_FAILURES)
@@ -162,7 +168,9 @@ class Job:
         """Write a savepoint of the newest committed batch; the job goes on meanwhile."""
         if is_terminal(self._status):
             raise JobError(f"job {self.name!r} has ended: it is {self._status.name}")
-        return self._take_savepoint(self._savepoint_folder(folder), drained=False)
+        return self._take_savepoint(
+            self._savepoint_folder(folder), drained=False, paused=self._paused
+        )
 
     def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Savepoint:
         """End behind the batch that is running, and write a savepoint of exactly that.
@@ -204,6 +212,12 @@ class Job:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Until the job has ended; False if it has not after the timeout."""
         return self._ended.wait(timeout_s)
+
+    def _paused(self) -> AbstractContextManager[None]:
+        """Holds the next batch back; between two attempts there is none."""
+        with self._lock:
+            attempt = self._attempt
+        return contextlib.nullcontext() if attempt is None else attempt.paused()
 
     # --- attempts ----------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
     query/     Spark's offsets, commits and state        sources/   what sources keep
     control/   ticks and the end of input                sinks/     what sinks committed
     job.json   id, name, fingerprint of the program      lock.json  who runs on it (io/lease.py)
+    states.json  the states that its operators stored (control/state_names.py)
 
 In: `execution.checkpointing.dir`, or nothing for a directory that goes away with the job.
 Out: a JobDir; CheckpointMismatchError if the checkpoint is not this job's.
@@ -22,6 +23,8 @@ from typing import Any
 from headrace import __version__
 from headrace.common.clock import wall_clock
 from headrace.control.fingerprint import Difference, Fingerprint, differences
+from headrace.control.state_names import FILE as STATES_FILE
+from headrace.control.state_names import StateNames
 from headrace.errors import CheckpointMismatchError
 from headrace.io.lease import GUARD_FILE, LOCK_FILE
 from headrace.io.storage import Storage, local_path
@@ -49,12 +52,14 @@ class JobDir:
     Attributes:
         location: its path or URI.
         temporary: whether it goes away with the job.
+        states: the names of what is stored here.
     """
 
     def __init__(self, location: str, *, temporary: bool) -> None:
         self.location = location
         self.temporary = temporary
         self.storage = Storage.open(location)
+        self.states = StateNames(self.storage)
 
     @staticmethod
     def open(checkpoint_dir: str | None) -> JobDir:
@@ -162,7 +167,7 @@ class JobDir:
             shutil.rmtree(self.location, ignore_errors=True)
             return
         # the name first: a half deleted checkpoint must not look like a whole one
-        for file in (_IDENTITY, LOCK_FILE, GUARD_FILE):
+        for file in (_IDENTITY, STATES_FILE, LOCK_FILE, GUARD_FILE):
             self.storage.delete(file)
         for folder in _FOLDERS:
             self.storage.delete_folder(folder)

@@ -1,4 +1,4 @@
-"""What the tasks of a batch told the driver: errors, counts, and what sinks staged.
+"""What the tasks of a batch told the driver: errors, counts, new states, and what sinks staged.
 
 In: packets of the last stage.  Out: BatchMessages.  Next: control/attempt.py acts on them
 """
@@ -16,6 +16,8 @@ from headrace.runtime.exchange.buffers import content_of, frames_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from headrace.control.state_names import States
+
 
 @dataclass(slots=True)
 class BatchMessages:
@@ -23,6 +25,8 @@ class BatchMessages:
 
     committables: dict[str, list[Any]] = field(default_factory=dict)
     reports: list[tuple[int, dict[str, dict[str, Any]]]] = field(default_factory=list)
+    # what operators stored for the first time in this attempt, see control/state_names.py
+    states: States = field(default_factory=dict)
     wake_at: int | None = None
     error: HeadraceError | None = None
     # a native window has fired all it holds
@@ -61,6 +65,11 @@ def _on_report(
         found.wake_at = wake_at if found.wake_at is None else min(found.wake_at, wake_at)
 
 
+def _on_states(found: BatchMessages, uid: str, news: dict[str, dict[str, Any]]) -> None:
+    mine = found.states.setdefault(uid, {})
+    mine.update({name: said or mine.get(name, {}) for name, said in news.items()})
+
+
 def _on_error(found: BatchMessages, content: bytes) -> None:
     if found.error is None:
         try:
@@ -74,5 +83,6 @@ def _on_error(found: BatchMessages, content: bytes) -> None:
 _MESSAGES: dict[str, Callable[..., None]] = {
     "commit": _on_commit,
     "report": _on_report,
+    "states": _on_states,
     "error": _on_error,
 }

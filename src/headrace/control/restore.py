@@ -19,6 +19,7 @@ from headrace.hosts.spark.state.checkpoint_files import replace_offsets
 from headrace.hosts.spark.state.seeding import seed_state
 from headrace.io.storage import Storage
 from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.entries import WATERMARK
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.recorded import Recorded
@@ -172,6 +173,21 @@ def _types_opened(stage: StagePlan) -> dict[str, dict[str, Recorded]]:
         }
     finally:
         task.close()
+
+
+def restored_states(
+    savepoint: Savepoint, matches: list[Match]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """What a job that goes on from a savepoint has stored, by the uids of its program."""
+    states = {
+        operator.uid: {s.name: s.type for s in operator.states if s.name != WATERMARK}
+        for operator in savepoint.operators
+    }
+    return {
+        match.uid: states[match.stored_uid]
+        for match in matches
+        if match.is_restored and match.stored_uid in states
+    }
 
 
 def _gone(uid: str, operator: SavedOperator) -> Match:

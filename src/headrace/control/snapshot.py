@@ -3,6 +3,9 @@
     state store files ── hosts/spark/state/export.py ──▶ state/*.parquet ┐
     offsets/N, sources/ ───────── copied ────────▶ sources/        ┴─▶ metadata.json, last
 
+A running job goes on meanwhile, and may clear away the batch that is read: then the newest one is
+read in its place, and at last the job waits for it.
+
 In: a job's directory and what its program looks like.  Out: a Savepoint.
 Next: control/savepoints.py (the format), control/restore.py (the way back)
 """
@@ -10,6 +13,7 @@ Next: control/savepoints.py (the format), control/restore.py (the way back)
 from __future__ import annotations
 
 import contextlib
+import logging
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,14 +31,20 @@ from headrace.control.savepoints import (
     write_metadata,
     written_files,
 )
-from headrace.errors import ConnectorError, SavepointError
+from headrace.errors import ConnectorError, HeadraceError, SavepointError
 from headrace.hosts.spark.state.checkpoint_files import last_batch, read_offsets
 from headrace.hosts.spark.state.export import entries_frame
 from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from headrace.control.fingerprint import Fingerprint
 
+log = logging.getLogger(__name__)
+
+_ATTEMPTS = 3
 _COPY_ATTEMPTS = 5
 
 
@@ -56,11 +66,28 @@ class SnapshotJob:
     program: Fingerprint
     streams: tuple[int, ...]
 
+    @property
+    def checkpoint(self) -> str:
+        """That of its query."""
+        return f"{self.job_dir}/query"
+
 
 def take_savepoint(
-    spark: Any, job: SnapshotJob, folder: str, *, drained: bool = False
+    spark: Any,
+    job: SnapshotJob,
+    folder: str,
+    *,
+    drained: bool = False,
+    paused: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> Savepoint:
     """Write a savepoint into a new directory of a folder.
+
+    Args:
+        spark: the job's session.
+        job: whose savepoint.
+        folder: where the new directory goes.
+        drained: whether event time of the job has reached its end.
+        paused: holds the next batch of the job back while it is open.
 
     Raises:
         SavepointError: no batch is committed yet, or something could not be written; what was
@@ -68,16 +95,46 @@ def take_savepoint(
     """
     if not drained:
         _check_can_be_saved(job)
-    checkpoint = f"{job.job_dir}/query"
-    batch_id = last_batch(checkpoint)
+    location = f"{folder.rstrip('/')}/savepoint-{job.job_id[:6]}-{uuid.uuid4().hex[:12]}"
+    for _ in range(_ATTEMPTS - 1):
+        batch_id = _newest_batch(job)
+        try:
+            return _take(spark, job, batch_id, location, drained=drained)
+        except Exception as error:
+            if not _may_be_cleared_away(error, job, batch_id):
+                raise
+            log.info("savepoint of job %s: batch %d went away while it was read (%s)",
+                     job.name, batch_id, error)  # fmt: skip
+    with paused():
+        return _take(spark, job, _newest_batch(job), location, drained=drained)
+
+
+def _newest_batch(job: SnapshotJob) -> int:
+    batch_id = last_batch(job.checkpoint)
     if batch_id is None:
         raise SavepointError(
             f"job {job.name!r} has not committed a batch yet, so there is nothing to save",
             fix="try again when it has",
         )
-    location = f"{folder.rstrip('/')}/savepoint-{job.job_id[:6]}-{uuid.uuid4().hex[:12]}"
+    return batch_id
+
+
+def _may_be_cleared_away(error: Exception, job: SnapshotJob, batch_id: int) -> bool:
+    """Whether reading a batch can have failed because the job has gone on.
+
+    Spark tells of a file that is missing in many ways; so what counts is whether there is a newer
+    batch.  What headrace itself refuses, another batch has as well.
+    """
+    refused = isinstance(error, HeadraceError) and not isinstance(error, ConnectorError)
+    return not refused and last_batch(job.checkpoint) != batch_id
+
+
+def _take(
+    spark: Any, job: SnapshotJob, batch_id: int, location: str, *, drained: bool
+) -> Savepoint:
+    """Write a savepoint of one batch; all or nothing."""
     try:
-        savepoint = _write(spark, job, checkpoint, batch_id, location, drained=drained)
+        savepoint = _write(spark, job, batch_id, location, drained=drained)
         write_metadata(savepoint)
     except BaseException:
         with contextlib.suppress(Exception):
@@ -98,11 +155,11 @@ def _check_can_be_saved(job: SnapshotJob) -> None:
 
 
 def _write(
-    spark: Any, job: SnapshotJob, checkpoint: str, batch_id: int, location: str, *, drained: bool
+    spark: Any, job: SnapshotJob, batch_id: int, location: str, *, drained: bool
 ) -> Savepoint:
-    offsets = read_offsets(checkpoint, batch_id)
-    _copy_sources(checkpoint, location, sum(job.streams))
-    _export(spark, job, checkpoint, batch_id, location)
+    offsets = read_offsets(job.checkpoint, batch_id)
+    _copy_sources(job.checkpoint, location, sum(job.streams))
+    _export(spark, job, batch_id, location)
     kept = written_files(location)
     states = saved_states(location, kept)
     return Savepoint(
@@ -151,9 +208,9 @@ def _copy_sources(checkpoint: str, location: str, count: int) -> None:
                 raise
 
 
-def _export(spark: Any, job: SnapshotJob, checkpoint: str, batch_id: int, location: str) -> None:
+def _export(spark: Any, job: SnapshotJob, batch_id: int, location: str) -> None:
     """Write the entries as Parquet."""
     width = {step.uid: step.max_parallelism for step in job.program.steps if step.kind != "sink"}
-    frame = entries_frame(spark, checkpoint, batch_id, width)
+    frame = entries_frame(spark, job.checkpoint, batch_id, width)
     if frame is not None:
         frame.write.parquet(f"{location}/{STATE_FOLDER}")

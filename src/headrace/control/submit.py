@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.configuration import Configuration
@@ -25,7 +26,7 @@ from headrace.control.job import Job
 from headrace.control.job_dir import JobDir, new_job_id
 from headrace.control.messages import BatchMessages, read_messages
 from headrace.control.registry import Registry
-from headrace.control.restore import check, compare, declared_types, restore
+from headrace.control.restore import check, compare, declared_types, restore, restored_states
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.errors import InternalError, PlanError, SavepointError
@@ -114,6 +115,8 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
         _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark is started
         base = spec.session or session_of(spec)
         resolve_types(graph, base)
+        if spec.kind == "preview":
+            spec = _for_a_look(graph, spec)
         claimed = _claim(graph, spec, job_dir)
         job, agent = _job(claimed, base, job_dir, spec)
     except BaseException:
@@ -144,6 +147,14 @@ def _checkpoint_dir(graph: StreamGraph, spec: JobSpec) -> str | None:
             spec.name,
         )
     return None
+
+
+def _for_a_look(graph: StreamGraph, spec: JobSpec) -> JobSpec:
+    """A preview in BATCH mode reads in small batches, too, where that gives the same records."""
+    physical = plan(graph, spec.plan_options())
+    if not (physical.batch and physical.looks_at_single_records):
+        return spec
+    return replace(spec, options={**spec.options, "execution.runtime-mode": "STREAMING"})
 
 
 def session_of(spec: JobSpec) -> Any:
@@ -251,6 +262,10 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
             job_dir=job_dir.location,
             streams=streams,
         )
+    if claimed.stored is None and not job_dir.temporary:
+        job_dir.states.begin(
+            {} if claimed.savepoint is None else restored_states(claimed.savepoint, claimed.matches)
+        )
     # last: a directory that says whose it is holds a whole checkpoint
     origin = None if claimed.savepoint is None else claimed.savepoint.location
     job_dir.write_identity(claimed.stored, job_id, spec.name, claimed.program, origin)
@@ -262,11 +277,10 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
             Configuration.from_dict(spec.options), checkpointing=spec.interval_ms > 0
         ),
         make_attempt=lambda metrics: _attempt(job_id, physical, spark, job_dir, spec, metrics),
-        take_savepoint=lambda folder, drained: take_savepoint(
-            spark, snapshot, folder, drained=drained
-        ),
+        take_savepoint=partial(take_savepoint, spark, snapshot),
         savepoint_folder=lambda folder: _savepoint_folder(folder, spec, physical),
         on_end=lambda job: _end(job, agent, job_dir, spec),
+        in_batch_mode=physical.batch,
     )
     web = {"spark": base.sparkContext.uiWebUrl} if base.sparkContext.uiWebUrl else {}
     record = new_record(
@@ -345,6 +359,7 @@ def _attempt(
             CommandWriter(Storage.open(control_dir(location))) if physical.uses_time else None
         ),
         metrics=metrics,
+        note_states=(lambda states: None) if job_dir.temporary else job_dir.states.add,
     )
     try:
         attempt.start(_query(physical, spark, attempt, job_id, location, spec))
@@ -358,7 +373,10 @@ def _query(
     physical: PhysicalPlan, spark: Any, attempt: Attempt, job_id: str, job_dir: str, spec: JobSpec
 ) -> SparkQuery:
     options = SourceOptions.from_configuration(
-        spec.options, parallelism=spec.parallelism, unlimited=physical.batch
+        spec.options,
+        parallelism=spec.parallelism,
+        unlimited=physical.batch,
+        in_pieces=spec.kind == "preview",
     )
     native = physical.native_job
     if native is not None:
@@ -386,6 +404,7 @@ def _query(
         interval_ms=spec.interval_ms,
         once=physical.batch,
         on_batch=lambda batch, number: attempt.run_batch(number, lambda: messages(batch, number)),
+        feeds=options.piece_writers or (),
     )
     return query
 
@@ -398,7 +417,7 @@ def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:
         if isinstance(plan.source, PythonSource) and plan.source.may_hold_back()
     ]
     offsets = query.source_offsets() if limited else []
-    return all(
+    return query.has_read_feeds() and all(
         number < len(offsets) and source.is_exhausted(offsets[number] or {})
         for number, source in limited
     )

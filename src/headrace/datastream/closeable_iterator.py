@@ -27,6 +27,8 @@ class CloseableIterator:
         self.wait: Callable[[], None] = lambda: None
         # whether Spark has started, and the first batch is over or there is nothing for one
         self.is_warm: Callable[[], bool] = lambda: True
+        # BATCH mode: no record before the whole input was read
+        self.reads_all_first = False
         self._over = False
 
     def add(self, records: list[Any]) -> None:

@@ -520,7 +520,9 @@ class DataStream:
     def preview(self, n: int = 20, timeout: Any = "10s") -> Any:
         """The first records of this stream; always stops the job it starts.
 
-        It reads in small batches and leaves the checkpoint of the program alone.
+        It reads in small batches and leaves the checkpoint of the program alone; large files are
+        read in pieces. In BATCH mode results that depend on keys, time or two inputs need the whole
+        input first, as they do in the job itself.
 
         Args:
             n: how many records to show.

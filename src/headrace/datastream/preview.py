@@ -26,6 +26,12 @@ _POLL_S = 0.05
 _LONGEST_START_S = 300.0
 
 
+_BATCH_MODE = (
+    "in BATCH mode these results need the whole input: use RuntimeExecutionMode.STREAMING, or a "
+    "smaller input"
+)
+
+
 class Preview(list[Any]):
     """Some records of a stream; shows itself as a table in notebooks.
 
@@ -78,5 +84,6 @@ def _fill(found: Preview, records: CloseableIterator, n: int, timeout_s: float) 
         if deadline is not None and now >= deadline:
             return f"time ran out after {timeout_s:g} s; the stream goes on"
         if deadline is None and now >= latest_start:
-            return f"the first batch was not over after {patience_s:g} s"
+            late = f"the first batch was not over after {patience_s:g} s"
+            return f"{late}; {_BATCH_MODE}" if records.reads_all_first else late
     return None

@@ -63,6 +63,18 @@ class PhysicalPlan:
     batch: bool = False
 
     @property
+    def looks_at_single_records(self) -> bool:
+        """Whether no operator knows keys, time or a second input.
+
+        Then BATCH mode gives the same records as STREAMING, and need not read all of them first.
+        """
+        return not any(
+            plan.operator.inputs > 1 or plan.operator.uses_time or any(plan.keyings)
+            for stage in (*(source.stage for source in self.sources), *self.stages)
+            for plan in stage.operators
+        )
+
+    @property
     def bounded(self) -> bool:
         """Whether the job ends by itself."""
         return all(plan.source.is_bounded() for plan in self.sources)

@@ -38,6 +38,7 @@ from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.pages.store import DictStore
+from headrace.runtime.savepoint.noticed import NoticingStore
 from headrace.runtime.sorted_inputs import SortedInputs
 from headrace.runtime.watermarks import ALL_CHANNELS, Valve, store_clocks, stored_clocks
 
@@ -88,6 +89,8 @@ class Task:
         # whether the last batch ended the input, so that event time begins anew with the next
         self._over = False
         self._clocks: dict[str, Any] = {}
+        # the stores of operators, by uid, which know what the driver was not told of yet
+        self._noticing: dict[str, NoticingStore] = {}
         self._build()
 
     # --- a batch ---------------------------------------------------------------------------
@@ -219,6 +222,9 @@ class Task:
             metrics = operator.runtime.metrics
             metrics.watermark = operator.current_watermark
             report[uid] = metrics.report()
+        for uid, store in self._noticing.items():
+            if news := store.take_news():
+                self._post(("states", uid, news))
         if self.stage.level and not self.stage.bounded:
             self._save_clocks()
         self._post(("report", self.stage.level, self.subtask, report, self._wake_at()))
@@ -255,6 +261,8 @@ class Task:
         self.store.put(VERSION_KEY, self._version)
 
     def _reload(self) -> None:
+        for store in self._noticing.values():
+            store.forget()
         clocks = stored_clocks(self.store)
         names = {edge.name: edge.id for edge in self.stage.edges.values()}
         for (uid, number), gate in self.gates.items():
@@ -292,8 +300,7 @@ class Task:
                 parallelism=plan.parallelism,
                 max_parallelism=plan.max_parallelism,
                 output=output,
-                # BATCH mode keeps the state of some keys at a time, and nothing for later
-                store=DictStore() if stage.bounded else self.store,
+                store=self._store_of(plan.uid),
                 metrics=metrics,
                 clock=self.clock,
                 channel=self.channel,
@@ -314,6 +321,14 @@ class Task:
         self.operators = {plan.uid: plan.operator for plan in stage.operators}
         if stage.source is not None:
             self._connect(stage.source, self.source_output, None)
+
+    def _store_of(self, uid: str) -> PageStore:
+        if self.stage.bounded:
+            return DictStore()  # BATCH mode keeps the state of some keys at a time
+        if not self.stage.level:
+            return self.store
+        self._noticing[uid] = NoticingStore(self.store, uid)
+        return self._noticing[uid]
 
     def _connect(self, uid: str, output: Output, operator: Operator | None) -> None:
         for edge in self.stage.edges.values():

@@ -48,7 +48,8 @@ class PythonSource(Source):
         ...             yield from itertools.islice(lines, start, end)
 
     Where it runs: `splits`, `initial_offset`, `latest_offset`, `open`, `commit` and `close` are
-    called on the driver, always on the same object, so they may keep a connection in a field.
+    called in one process beside the driver, on its machine, always on the same object, so they may
+    keep a connection in a field; variables of the program that started the job are not seen there.
     `read` is called on a copy in a worker process, one call per split and batch, splits in
     parallel. The source travels by cloudpickle: open files and sockets in `open` or in `read`,
     never in ``__init__``.
@@ -62,8 +63,9 @@ class PythonSource(Source):
     inside a piece only, as it is between Flink's parallel readers."""
 
     reads_on_driver: ClassVar[bool] = False
-    """True if `read` needs what only the driver has (the data itself, a socket). The records then
-    travel to the workers inside the task: meant for small streams."""
+    """True if `read` needs what only the driver's machine has (the data itself, a socket). It is
+    called in the process beside the driver then, and the records travel to the workers inside the
+    task: meant for small streams."""
 
     def splits(self) -> list[str]:
         """Names of the splits that exist now, the same name for the same split for ever.
@@ -111,7 +113,7 @@ class PythonSource(Source):
         raise NotImplementedError
 
     def open(self) -> None:
-        """Called once on the driver before the first question, also after a restart."""
+        """Called once beside the driver before the first question, also after a restart."""
 
     def is_exhausted(self, offsets: Mapping[str, int]) -> bool:
         """Whether a bounded source has been read to its end, once nothing more is available.
@@ -124,7 +126,7 @@ class PythonSource(Source):
         """Tells that everything before these offsets is processed and never asked for again."""
 
     def close(self) -> None:
-        """Called on the driver when the job ends."""
+        """Called beside the driver when the job ends."""
 
     def produced_type(self) -> TypeInformation:
         """The records' type; without one they travel pickled, which is slower."""

@@ -157,7 +157,7 @@ class Bench:
             on_end=lambda job: self.ends.append(job.status),
         )
 
-    def take_savepoint(self, folder: str | None, *, drained: bool) -> Any:
+    def take_savepoint(self, folder: str | None, *, drained: bool, paused: Any = None) -> Any:
         self.events.append(("savepoint", folder, drained))
         if folder == "broken":
             raise SavepointError("no space")
@@ -411,6 +411,19 @@ def test_a_savepoint_that_fails_at_the_end_is_told_and_the_job_has_ended() -> No
     with pytest.raises(SavepointError, match="no space"):
         bench.job.stop_with_savepoint("broken")
     assert bench.job.status is JobStatus.FINISHED
+
+
+def test_a_savepoint_can_hold_the_next_batch_back() -> None:
+    bench = Bench({0: [1]}, endless=True, timed=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    with bench.job._paused():
+        bench.log.commands.append("end")  # what makes the fake run another batch
+        time.sleep(0.05)
+        assert bench.log.ran == [0]
+    bench.until(lambda: bench.log.committed == 1)
+    bench.job.cancel()
+    assert bench.job.wait(PATIENCE_S)
 
 
 def test_an_ended_job_gives_no_savepoint() -> None:

@@ -431,6 +431,20 @@ def test_diff_knows_the_types_of_states_when_it_may_open_functions(
     assert note in found["note"]
 
 
+def test_diff_says_that_it_did_not_look_into_operators(saved: str, tmp_path: Path) -> None:
+    file = tmp_path / "job.py"
+    file.write_text(TYPED.format(type="Types.LONG()").replace('"total"', '"another"'))
+    closed = headrace("savepoint", "diff", saved, str(file))
+    assert "not looked at: the states inside of kept operators" in closed.stderr
+    assert "New ones and those of another type are shown with --open-functions" in closed.stderr
+    opened = headrace("savepoint", "diff", "--open-functions", saved, str(file))
+    assert "not looked at" not in opened.stderr
+    assert "user/another" in opened.stdout
+    for words, compared in ((), False), (("--open-functions",), True):
+        answer = headrace("savepoint", "diff", *words, "--json", saved, str(file))
+        assert json.loads(answer.stdout)["states_compared"] is compared
+
+
 def test_run_refuses_a_wrong_savepoint_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,14 @@ def test_a_first_batch_that_never_ends_is_not_waited_for_for_ever(
     assert job.closed.is_set()
 
 
+def test_results_that_need_the_whole_input_say_so(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LONGEST_START_S", 0.1)
+    job.records.reads_all_first = True
+    assert "in BATCH mode these results need the whole input" in str(job.preview().stopped_because)
+
+
 def test_an_error_of_the_job_is_raised(job: Job) -> None:
     job.records.end(ZeroDivisionError("by zero"))
     with pytest.raises(ZeroDivisionError):

@@ -101,7 +101,16 @@ def java_options() -> str:
     archive = archive_file()
     if not archive.exists():
         return options
-    return f"{options} -XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
+    return f"{options} {_quoted(f'-XX:SharedArchiveFile={archive}')} -Xshare:auto {_QUIET}"
+
+
+def _quoted(option: str) -> str:
+    """One option of Java's, as Spark's launcher takes a line of them apart: a home may have spaces.
+
+    Inside of double quotes it takes everything as it is, but for what stands behind a backslash.
+    """
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def archive_file() -> Path:
@@ -136,8 +145,9 @@ def make_archive() -> Path:
     target.unlink(missing_ok=True)  # or it would be part of the new one
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".draft-") as folder:
         draft = Path(folder, "archive.jsa")
+        options = f"{_quoted(f'-XX:ArchiveClassesAtExit={draft}')} {_QUIET}"
         done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, f"-XX:ArchiveClassesAtExit={draft} {_QUIET}"],
+            [sys.executable, "-c", _PROGRAM, options],
             env=os.environ,
             capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
         )  # fmt: skip

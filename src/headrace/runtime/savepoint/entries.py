@@ -9,6 +9,7 @@ can be given to any number of subtasks.  Next: runtime/savepoint/portable.py (va
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -336,7 +337,10 @@ def check_state_name(uid: str, names: Iterable[str], wanted: str) -> str:
     for folder in _USER_FOLDERS:
         if f"{folder}{wanted}" in known:
             return f"{folder}{wanted}"
+    short = {name.rpartition("/")[2]: name for name in known} | {name: name for name in known}
+    near = difflib.get_close_matches(wanted, short, n=1)
     raise StateError(
         f"operator {uid!r} has no state {wanted!r}",
-        fix=f"its states are {', '.join(known) or 'none'}",
+        fix=(f"did you mean {near[0]!r}? " if near else "")
+        + f"its states are {', '.join(known) or 'none'}",
     )

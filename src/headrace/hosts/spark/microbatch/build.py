@@ -95,9 +95,10 @@ def source_frame(
         folder = here / "sources" / plan.step.stable_id
         return open_collection(source, spark, folder, options.max_records_per_batch)
     if not plan.native_steps and is_read_by_workers(source):
+        read = options.cut(source, job_dir, plan.step.stable_id)
         return _explained(
             plan.step,
-            lambda: open_file_paths(source, spark, max_files_per_batch=options.max_files_per_batch),
+            lambda: open_file_paths(read, spark, max_files_per_batch=options.max_files_per_batch),
         )
     frame = open_step(plan.step, spark, job_dir, options)
     for step in plan.native_steps:

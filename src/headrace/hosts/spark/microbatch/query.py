@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.errors import StreamingQueryException
 
-from headrace.errors import HeadraceError, JobError
+from headrace.errors import HeadraceError, JobError, UserFunctionError
+from headrace.hosts.spark.carried_errors import carried_in
 from headrace.hosts.spark.native.windows import explain_timestamp_failure
 from headrace.hosts.spark.quiet import ToldElsewhere, quiet_callbacks
 from headrace.hosts.spark.sources.file_reader import explain_read_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from headrace.hosts.spark.sources.file_pieces import PieceWriter
 
 # By these words Spark knows a batch that failed because its query was stopped. It looks for them
 # with an expression that overflows the stack on a text as long as that of the error itself.
@@ -38,6 +41,7 @@ class SparkQuery:
         interval_ms: time between the starts of two batches; 0 is as fast as possible.
         once: take what the sources have now, and end.
         on_batch: called with (DataFrame of the batch, batch id); what it raises fails the batch.
+        feeds: write what the query reads, until it ends.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class SparkQuery:
         interval_ms: int,
         once: bool = False,
         on_batch: Callable[[DataFrame, int], None],
+        feeds: Sequence[PieceWriter] = (),
     ) -> None:
         self._frame = frame
         self._checkpoint = checkpoint
@@ -57,6 +62,7 @@ class SparkQuery:
             {"availableNow": True} if once else {"processingTime": f"{interval_ms} milliseconds"}
         )
         self._on_batch = on_batch
+        self._feeds = feeds
         self._query: StreamingQuery | None = None
         self._error: BaseException | None = None
         self._stopped = False
@@ -151,9 +157,16 @@ class SparkQuery:
             return []
         return [_offset(source["endOffset"]) for source in last["sources"]]
 
+    def has_read_feeds(self) -> bool:
+        """Whether nothing more will come; asked when the query has nothing to do."""
+        answers = [feed.is_read() for feed in self._feeds]  # each of them has to be asked
+        return all(answers)
+
     def stop(self) -> None:
         """End the query; the batch that is running is thrown away and will be repeated."""
         self._stopped = True
+        for feed in self._feeds:
+            feed.stop()
         if self._query is not None:
             with contextlib.suppress(Exception):  # already failed or stopped
                 self._query.stop()
@@ -162,15 +175,18 @@ class SparkQuery:
         failure = self._failure(error)
         # What a worker or a sink raised has its own cause; Spark's report, and the way through
         # py4j that the error took, would only bury it.
-        cause = failure.__cause__ if failure is self._error else error
-        raise failure.with_traceback(None) from cause
+        told = failure is self._error or isinstance(failure, UserFunctionError)
+        raise failure.with_traceback(None) from (failure.__cause__ if told else error)
 
     def _failure(self, error: BaseException) -> BaseException:
         found = error if self._error is None else self._error
         if isinstance(found, HeadraceError):
             return found
         return (
-            explain_read_failure(found) or explain_timestamp_failure(found) or spark_failure(found)
+            carried_in(str(found))
+            or explain_read_failure(found)
+            or explain_timestamp_failure(found)
+            or spark_failure(found)
         )
 
 

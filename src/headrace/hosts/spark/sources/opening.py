@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.files.source import FileSource
 from headrace.errors import ConfigurationError, UnsupportedStepError
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource, open_dataframe_source
+from headrace.hosts.spark.sources.file_pieces import in_pieces
 from headrace.hosts.spark.sources.file_reader import open_file_source
 from headrace.hosts.spark.sources.python_source import open_python_source
 from headrace.io.storage import local_path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.hosts.spark.sources.file_pieces import PieceWriter
     from headrace.spi.source import Source
 
 __all__ = ["SourceOptions", "has_lasting_place", "open_source", "streams_of"]
@@ -45,15 +47,21 @@ class SourceOptions:
         max_records_per_batch: ``source.max-records-per-batch``, for sources written in Python.
         max_files_per_batch: ``source.max-files-per-batch``, for files; None for no limit.
         parallelism: into how many pieces a batch of a divisible source is cut.
+        piece_writers: those of large files that are read in pieces; None to take files as a whole.
     """
 
     max_records_per_batch: int = 400_000
     max_files_per_batch: int | None = 1_000
     parallelism: int = 1
+    piece_writers: list[PieceWriter] | None = None
 
     @staticmethod
     def from_configuration(
-        values: Mapping[str, Any], *, parallelism: int = 1, unlimited: bool = False
+        values: Mapping[str, Any],
+        *,
+        parallelism: int = 1,
+        unlimited: bool = False,
+        in_pieces: bool = False,
     ) -> SourceOptions:
         """Reads the two keys, if they are there.
 
@@ -61,6 +69,7 @@ class SourceOptions:
             values: the configuration.
             parallelism: of the job.
             unlimited: one batch takes everything, whatever the keys say: BATCH mode.
+            in_pieces: large files are read in pieces, for a preview.
 
         Raises:
             ConfigurationError: a value is not a positive whole number.
@@ -70,7 +79,16 @@ class SourceOptions:
         defaults = SourceOptions()
         records = _positive(values, "source.max-records-per-batch", defaults.max_records_per_batch)
         files = _positive(values, "source.max-files-per-batch", defaults.max_files_per_batch or 0)
-        return SourceOptions(records, files, parallelism)
+        return SourceOptions(records, files, parallelism, [] if in_pieces else None)
+
+    def cut(self, source: FileSource, job_dir: str, source_id: str) -> FileSource:
+        """The source to read in the place of a file source."""
+        here = local_path(job_dir)
+        if self.piece_writers is None or here is None:
+            return source
+        found, writers = in_pieces(source, here / "sources" / source_id, here / "query")
+        self.piece_writers.extend(writers)
+        return found
 
 
 def open_source(
@@ -105,6 +123,7 @@ def open_source(
             parallelism=options.parallelism,
         )
     if isinstance(source, FileSource):
+        source = options.cut(source, job_dir, _file_name(source_id))
         return open_file_source(source, spark, max_files_per_batch=options.max_files_per_batch)
     if isinstance(source, DataFrameSource):
         source_dir = f"{job_dir.rstrip('/')}/sources/{_file_name(source_id)}"

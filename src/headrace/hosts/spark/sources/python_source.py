@@ -4,9 +4,10 @@ In: a `PythonSource`.  Out: a streaming DataFrame, one Spark partition for each 
 Next: hosts/spark/sources/source_batches.py makes the rows; hosts/spark/sources/admission.py cuts
 the batches.
 
-Spark asks a process of its own on the driver (``python_streaming_source_runner``) for offsets and
-partitions, four calls over a socket for each batch, and has the partitions read by the Python
-workers of the executors.  One static class serves all sources, with the file of the pickled source
+Spark asks a process of its own beside the driver (``python_streaming_source_runner``) for offsets
+and partitions, four calls over a socket for each batch, and has the partitions read by the Python
+workers of the executors.  What user code raises there travels home in a text (carried_errors.py).
+One static class serves all sources, with the file of the pickled source
 as an option: a class generated for each source could never be unregistered from a session.
 """
 
@@ -30,6 +31,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from headrace.errors import ConnectorError, HeadraceError, UnserializableFunctionError
+from headrace.hosts.spark.carried_errors import carrying
 from headrace.hosts.spark.sources.admission import cut_range, next_offsets
 from headrace.hosts.spark.sources.source_batches import read_batches
 from headrace.hosts.spark.types import source_schema
@@ -168,8 +170,8 @@ class ShippedPartition(InputPartition):
 class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Answers Spark's questions about one source.
 
-    One instance lives in the driver's source process for as long as the query runs; copies made
-    before the first question travel with the tasks and only `read`.
+    One instance lives in the source process beside the driver for as long as the query runs; copies
+    made before the first question travel with the tasks and only `read`.
     """
 
     def __init__(
@@ -186,11 +188,10 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._available_now = False
         self._planned: tuple[Any, Any, list[InputPartition]] | None = None
 
-    # On the driver: offsets.
+    # In the source process: offsets.
 
     def initialOffset(self) -> dict[str, int]:
-        source = self._source()
-        return {split: source.initial_offset(split) for split in sorted(source.splits())}
+        return {split: self._first_offset(split) for split in sorted(self._splits())}
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._limit)
@@ -209,13 +210,14 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _ask_latest(self, start: dict[str, int]) -> dict[str, int]:
         source = self._source()
         latest: dict[str, int] = {}
-        for split in source.splits():
+        for split in self._splits():
             if split not in start:
-                latest[split] = source.initial_offset(split)
+                latest[split] = self._first_offset(split)
                 continue
-            latest[split] = source.latest_offset(split, start[split])
+            latest[split] = self._last_offset(split, start[split])
             if latest[split] < start[split]:
-                raise _went_backwards(source, split, start[split], latest[split])
+                with carrying(source.describe()):
+                    raise _went_backwards(source, split, start[split], latest[split])
         self._latest = dict(sorted({**start, **latest}.items()))
         return latest
 
@@ -225,9 +227,8 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _up_to_target(self, start: dict[str, int], latest: dict[str, int]) -> dict[str, int]:
         if self._stop_at is None:
             # Fixed at the first question, because only then is it known where reading begins.
-            source = self._source()
             self._stop_at = {
-                split: end if split in start else source.latest_offset(split, end)
+                split: end if split in start else self._last_offset(split, end)
                 for split, end in latest.items()
             }
         stop_at = self._stop_at
@@ -237,13 +238,15 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._latest
 
     def commit(self, end: dict[str, int]) -> None:
-        self._source().commit(end)
+        source = self._source()
+        with carrying(f"commit() of {source.describe()}"):
+            source.commit(end)
 
     def stop(self) -> None:
         if self._opened is not None:
             self._opened.close()
 
-    # On the driver: what the tasks read.
+    # In the source process: what the tasks read.
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         # Spark may plan a batch more than once.
@@ -258,7 +261,9 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if low >= high:
                 continue
             if source.reads_on_driver:
-                yield ShippedPartition(self._read_here(split, low, high))
+                with carrying(f"read() of {source.describe()}"):
+                    content = self._read_here(split, low, high)
+                yield ShippedPartition(content)
                 continue
             pieces = self._parallelism if source.divisible else 1
             for piece in cut_range(low, high, pieces, at_least=_SMALLEST_PIECE):
@@ -278,15 +283,37 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(partition, ShippedPartition):
             return iter(pa.ipc.open_stream(partition.stream))
         assert isinstance(partition, RangePartition)
-        return read_batches(
-            _load(self._shipped), partition.split, partition.start, partition.end, self._schema
-        )
+        return self._read_range(partition)
+
+    def _read_range(self, piece: RangePartition) -> Iterator[pa.RecordBatch]:
+        source = _load(self._shipped)
+        with carrying(f"read() of {source.describe()}"):
+            yield from read_batches(source, piece.split, piece.start, piece.end, self._schema)
+
+    # The user's code, whose errors must find their way home.
 
     def _source(self) -> PythonSource:
         if self._opened is None:
-            self._opened = _load(self._shipped)
-            self._opened.open()
+            source = _load(self._shipped)
+            with carrying(f"open() of {source.describe()}"):
+                source.open()
+            self._opened = source
         return self._opened
+
+    def _splits(self) -> list[str]:
+        source = self._source()
+        with carrying(f"splits() of {source.describe()}"):
+            return source.splits()
+
+    def _first_offset(self, split: str) -> int:
+        source = self._source()
+        with carrying(f"initial_offset({split!r}) of {source.describe()}"):
+            return source.initial_offset(split)
+
+    def _last_offset(self, split: str, start: int) -> int:
+        source = self._source()
+        with carrying(f"latest_offset({split!r}, {start}) of {source.describe()}"):
+            return source.latest_offset(split, start)
 
 
 def _load(shipped: bytes | Path) -> PythonSource:

@@ -7,7 +7,6 @@ data/codec.py. Runs in Python workers; imports no pyspark.
 
 from __future__ import annotations
 
-import traceback
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,14 @@ import pyarrow as pa
 
 from headrace.data.codec import DoesNotFit, codec_for
 from headrace.data.pickling import dumps
-from headrace.errors import HeadraceError, TypeMismatchError, UserFunctionError
+from headrace.errors import HeadraceError, TypeMismatchError
+from headrace.runtime.operators.base import user_code_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common.typeinfo import TypeInformation
+    from headrace.errors import UserFunctionError
     from headrace.spi.python_source import PythonSource
 
 __all__ = [
@@ -150,12 +151,11 @@ def _mismatch(
 def _user_error(
     source: PythonSource, split: str, start: int, end: int, error: Exception
 ) -> UserFunctionError:
-    wrapped = UserFunctionError(
+    wrapped = user_code_error(error, source.describe(), None)
+    wrapped.message = (
         f"{source.describe()} failed to read split {split!r} from offset {start} to {end}: "
-        f"{type(error).__name__}: {error}",
-        fix="see the traceback below; the job will read the same range again after a restart",
+        f"{wrapped.original}"
     )
+    wrapped.fix = "see the traceback below; the job will read the same range again after a restart"
     wrapped.step = source.describe()
-    wrapped.original = f"{type(error).__name__}: {error}"
-    wrapped.user_traceback = "".join(traceback.format_exception(error))
     return wrapped

@@ -1,0 +1,55 @@
+"""A store of one operator that notices which states are in it, so that the driver can be told.
+
+In: the pages that an operator writes.  Out: new states with what they say of themselves, once.
+Next: runtime/task.py sends them along with a batch, control/state_names.py keeps them
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.savepoint.entries import state_of_page
+from headrace.runtime.state.recorded import Recorded, record_key
+
+if TYPE_CHECKING:
+    from headrace.runtime.pages.store import PageStore
+
+_RECORD = record_key("").removeprefix(b"\0")
+
+
+class NoticingStore:
+    """A PageStore that passes everything on."""
+
+    def __init__(self, store: PageStore, uid: str) -> None:
+        self.get = store.get
+        self.get_many = store.get_many
+        self.delete = store.delete
+        self._put = store.put
+        self._uid = uid
+        self._seen: set[bytes] = set()  # tables
+        self._news: dict[str, dict[str, Any]] = {}  # by state; empty if it says nothing of itself
+
+    def put(self, key: bytes, content: bytes) -> None:
+        """Store or replace."""
+        table, _, rest = key.partition(b"\0")
+        if table not in self._seen or rest == _RECORD:
+            self._notice(table, content if rest == _RECORD else None)
+        self._put(key, content)
+
+    def _notice(self, table: bytes, record: bytes | None) -> None:
+        self._seen.add(table)
+        state = state_of_page(table.decode().removeprefix(f"{self._uid}/"))
+        if state is not None:
+            said = {} if record is None else asdict(Recorded.from_bytes(record))
+            self._news[state] = said or self._news.get(state, {})
+
+    def take_news(self) -> dict[str, dict[str, Any]]:
+        """What was noticed since the last call."""
+        news, self._news = self._news, {}
+        return news
+
+    def forget(self) -> None:
+        """What was told may not have arrived: notice everything anew."""
+        self._seen.clear()
+        self._news.clear()

@@ -1,0 +1,123 @@
+"""Savepoints of a job that goes on meanwhile, and may clear away what is being read; no Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.control import snapshot
+from headrace.control.fingerprint import Fingerprint, KeptStep
+from headrace.control.savepoints import read_savepoint
+from headrace.control.snapshot import SnapshotJob, take_savepoint
+from headrace.errors import StateError
+from headrace.state import Savepoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+GONE = RuntimeError("1.changelog does not exist")
+
+
+class Running:
+    """A job that commits batches while its newest one is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("commits", "offsets"):
+            (folder / "query" / name).mkdir(parents=True)
+        self.newest = -1
+        self.paused = False
+        self.commit()
+        self.read: list[int] = []
+        self.left_behind: list[list[str]] = []
+        self.on_read: Callable[[], None] = lambda: None
+        step = KeptStep("count", "process", "Count", 1, 2, 128)
+        program = Fingerprint((("numbers", "file"),), 1, 2, False, (step,))
+        self.job = SnapshotJob("a" * 32, "orders", str(folder), program, (1,))
+
+    def commit(self) -> None:
+        self.newest += 1
+        offsets = f"v1\n{{}}\n{json.dumps({'logOffset': self.newest})}"
+        (self.folder / "query/offsets" / str(self.newest)).write_text(offsets)
+        (self.folder / "query/commits" / str(self.newest)).write_text("v1")
+
+    def export(self, spark: Any, job: SnapshotJob, batch_id: int, location: str) -> None:
+        """Stands in for Spark: entries of a batch as Parquet."""
+        self.read.append(batch_id)
+        self.left_behind.append(sorted(file.name for file in Path(location).rglob("*")))
+        made = Savepoint.new().with_state("count", "total", [("ann", batch_id)])
+        made._write_files(location)
+        self.on_read()
+
+    @contextlib.contextmanager
+    def pause(self) -> Iterator[None]:
+        self.paused = True
+        yield
+        self.paused = False
+
+    def save(self, folder: Path) -> Any:
+        return take_savepoint(None, self.job, str(folder), paused=self.pause)
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
+    found = Running(tmp_path / "job")
+    monkeypatch.setattr(snapshot, "_export", found.export)
+    return found
+
+
+def test_a_batch_that_goes_away_is_followed_to_the_newest(running: Running, tmp_path: Path) -> None:
+    def clear_away_once() -> None:
+        if len(running.read) == 1:
+            running.commit()
+            raise GONE
+
+    running.on_read = clear_away_once
+    made = running.save(tmp_path / "all")
+    assert running.read == [0, 1]
+    assert running.left_behind[1] == running.left_behind[0]  # nothing of the first try
+    assert read_savepoint(made.location).batch_id == 1
+    assert made.sources[0].offsets == ('{"logOffset": 1}',)
+    assert made.entries == 1
+
+
+def test_the_last_try_holds_the_job_back(running: Running, tmp_path: Path) -> None:
+    held: list[bool] = []
+
+    def clear_away_while_it_runs() -> None:
+        held.append(running.paused)
+        if not running.paused:
+            running.commit()
+            raise GONE
+
+    running.on_read = clear_away_while_it_runs
+    made = running.save(tmp_path / "all")
+    assert (running.read, held) == ([0, 1, 2], [False, False, True])
+    assert made.batch_id == 2
+    assert not running.paused
+
+
+def test_a_failure_of_the_newest_batch_is_told_at_once(running: Running, tmp_path: Path) -> None:
+    def fail() -> None:
+        raise GONE
+
+    running.on_read = fail
+    with pytest.raises(RuntimeError, match="does not exist"):
+        running.save(tmp_path / "all")
+    assert running.read == [0]
+    assert list((tmp_path / "all").glob("*")) == []
+
+
+def test_what_headrace_refuses_is_not_tried_again(running: Running, tmp_path: Path) -> None:
+    def refuse() -> None:
+        running.commit()
+        raise StateError("a value cannot be written to a savepoint")
+
+    running.on_read = refuse
+    with pytest.raises(StateError):
+        running.save(tmp_path / "all")
+    assert running.read == [0]
