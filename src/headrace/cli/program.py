@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.job_status import JobStatus
+from headrace.control.executor import JobExecutor, plan_options
 from headrace.control.metrics import JobMetrics
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import InvalidArgumentError
+from headrace.spi.executor import while_executing_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from headrace.control.submit import JobSpec
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.planner import PlanOptions
+    from headrace.spi.job_spec import JobSpec
 
 
 def run_program(target: str, arguments: Sequence[str]) -> None:
@@ -140,7 +142,7 @@ class CapturedProgram:
     @property
     def options(self) -> PlanOptions:
         """How it would be planned."""
-        return self.spec.plan_options()
+        return plan_options(self.spec)
 
 
 @dataclass(slots=True)
@@ -162,6 +164,18 @@ class _NotRun:
         pass
 
 
+class CaptureExecutor(JobExecutor):
+    """Remembers what would be run, and runs nothing."""
+
+    def __init__(self) -> None:
+        self.captured: list[CapturedProgram] = []
+
+    def execute(self, program: StreamGraph, spec: JobSpec) -> Any:
+        """A job that has finished without results."""
+        self.captured.append(CapturedProgram(spec.name, program, spec))
+        return _NotRun(spec.name)
+
+
 def capture_program(
     target: str, arguments: Sequence[str]
 ) -> tuple[list[CapturedProgram], Exception | None]:
@@ -171,23 +185,14 @@ def capture_program(
         What it would have executed; and the error with which it ended after the first of them,
         since results that it may have waited for do not come.
     """
-    captured: list[CapturedProgram] = []
-    original = StreamExecutionEnvironment._submit
-
-    def remember(env: StreamExecutionEnvironment, graph: StreamGraph, name: str, **_: Any) -> Any:
-        spec = env._spec(name)
-        captured.append(CapturedProgram(spec.name, graph, spec))
-        return _NotRun(spec.name)
-
-    StreamExecutionEnvironment._submit = remember  # type: ignore[method-assign,assignment]
+    capture = CaptureExecutor()
     try:
-        run_program(target, arguments)
+        with while_executing_with(capture):
+            run_program(target, arguments)
     except SystemExit:
-        return captured, None
+        return capture.captured, None
     except Exception as error:
-        if not captured:
+        if not capture.captured:
             raise
-        return captured, error
-    finally:
-        StreamExecutionEnvironment._submit = original  # type: ignore[method-assign]
-    return captured, None
+        return capture.captured, error
+    return capture.captured, None

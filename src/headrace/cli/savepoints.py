@@ -328,6 +328,7 @@ def _matches(
 ) -> list[Match]:
     # only here: these load the API, and pyspark's names
     from headrace.cli.program import capture_program
+    from headrace.control.executor import plan_options
     from headrace.control.fingerprint import fingerprint
     from headrace.control.restore import compare, declared_types
     from headrace.plan.planner import plan
@@ -337,7 +338,7 @@ def _matches(
         raise EmptyProgramError(f"{program} executes nothing", fix="call env.execute()")
     first = captured[0]
     renamed = mapping or first.spec.option("execution.state-recovery.uid-mapping")
-    physical = plan(first.graph, first.spec.plan_options(savepoint.job_id, savepoint))
+    physical = plan(first.graph, plan_options(first.spec, savepoint.job_id, savepoint))
     now = fingerprint(first.graph, physical)
     types = declared_types(physical, open_functions=open_functions)
     return compare(savepoint, now, renamed, types)

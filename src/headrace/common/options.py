@@ -141,6 +141,14 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         None,
         "For steps whose uid has changed since the savepoint: `old:new,other:another`.",
     ),
+    # --- where it runs
+    ConfigOption(
+        "headrace.execution.host",
+        "string",
+        "spark",
+        "What runs the job: `spark`, or `local` for this process without Java (sources written in "
+        "Python only); installed packages may bring others (entry points `headrace.hosts`).",
+    ),
     # --- windows
     ConfigOption(
         "headrace.windows.share-panes",

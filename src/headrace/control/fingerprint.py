@@ -3,7 +3,7 @@
 In: a graph and its plan.  Out: plain data for job.json; a list of differences in words.
 Only what the checkpoint depends on is compared: sources by their place, the number of stages, and
 the steps that keep something.  Names, lines, functions and stateless steps may change freely, and
-new steps start empty.  Next: control/job_dir.py stores it, control/submit.py asks
+new steps start empty.  Next: control/job_dir.py stores it, control/executor.py asks
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
           failure▼  │after a pause (control/restart.py)
               RESTARTING ─▶ FAILED, when the strategy gives up
 
-In: a maker of attempts (control/submit.py).  Out: a status, a result or an error.
+In: a maker of attempts (control/executor.py).  Out: a status, a result or an error.
 Next: control/attempt.py
 """
 
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from headrace.common.restart_strategy import RestartStrategyConfiguration
-    from headrace.control.attempt import Attempt, Query
+    from headrace.control.attempt import Attempt
     from headrace.control.savepoints import Savepoint
+    from headrace.spi.host import Run
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class Job:
         job_id: the same after a restart.
         name: for people.
         strategy: what to do after a failure.
-        make_attempt: builds and starts a new query; what it raises at the first time is the
+        make_attempt: opens and starts a new run; what it raises at the first time is the
             program's own fault, later it is one more failure.
         take_savepoint: called with a folder, or None, ``drained`` and, while the job runs,
             ``paused``, which holds the next batch back; writes a savepoint.
@@ -99,7 +100,7 @@ class Job:
         self._on_end = on_end
         self._lock = threading.RLock()
         self._attempt: Attempt | None = None
-        self._query: Query | None = None  # of the newest attempt, running or not
+        self._run: Run | None = None  # of the newest attempt, running or not
         self._stopping: bool | None = None  # None, or whether to drain
         self.last_savepoint: LastSavepoint | None = None
         self._wake = threading.Event()  # ends the pause before a new attempt
@@ -120,7 +121,7 @@ class Job:
     @property
     def is_warm(self) -> bool:
         """Whether the first batch is over, or the sources had nothing for one."""
-        return self.metrics.batches > 0 or (self._query is not None and self._query.is_waiting)
+        return self.metrics.batches > 0 or (self._run is not None and self._run.is_waiting)
 
     def start(self) -> None:
         """Start the first attempt, and watch it from a thread of its own."""
@@ -236,7 +237,7 @@ class Job:
         attempt = self._attempt
         assert attempt is not None
         try:
-            attempt.run()
+            attempt.watch()
         except BaseException as error:
             return None if self._must_end else error
         finally:
@@ -271,7 +272,7 @@ class Job:
         return not self._must_end
 
     def _can_run_again(self, error: BaseException) -> bool:
-        if self._query is not None and not self._query.can_run_again:
+        if self._run is not None and not self._run.can_run_again:
             error.add_note("Spark itself has ended: run the program again to go on")
             return False
         # a job that was told to stop has nothing to be started again for
@@ -289,7 +290,7 @@ class Job:
     def _adopt(self, attempt: Attempt) -> None:
         """A new attempt has been started; the job may have been cancelled meanwhile."""
         with self._lock:
-            self._attempt, self._query = attempt, attempt.query
+            self._attempt, self._run = attempt, attempt.run
             if self._must_end:
                 attempt.cancel()
             else:

@@ -31,7 +31,7 @@ from headrace.io.storage import Storage, local_path
 
 _FORMAT = 1
 _IDENTITY = "job.json"
-_FOLDERS = ("query", "control", "sources", "sinks")
+_FOLDERS = ("query", "control", "local", "sources", "sinks")
 
 
 @dataclass(frozen=True, slots=True)

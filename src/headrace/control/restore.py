@@ -2,7 +2,7 @@
 
 In: a Savepoint and a planned program.  Out: a checkpoint in the job's directory, and a list of what
 was kept, dropped and new.  Nothing is changed if the savepoint does not fit.
-Next: hosts/spark/state/seeding.py (how a checkpoint is made)
+Next: spi/host.py (a host makes the checkpoint)
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from headrace.control.savepoints import SOURCES_FOLDER, verify
+from headrace.control.savepoints import verify
 from headrace.errors import SavepointError, StateError
-from headrace.hosts.spark.state.checkpoint_files import replace_offsets
-from headrace.hosts.spark.state.seeding import seed_state
-from headrace.io.storage import Storage
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.entries import WATERMARK
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.evolution import changed_type
 from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.task import Task
+from headrace.spi.host import Beginning, SourcePosition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from headrace.control.savepoints import SavedOperator, SavedSource, Savepoint
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.stage import StagePlan
+    from headrace.spi.host import Checkpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,32 +228,36 @@ def check(savepoint: Savepoint, matches: list[Match], *, allow_dropped: bool) ->
 
 
 def restore(
-    spark: Any,
-    savepoint: Savepoint,
-    program: Fingerprint,
-    matches: list[Match],
-    *,
-    job_dir: str,
-    streams: tuple[int, ...],
+    checkpoints: Checkpoints, savepoint: Savepoint, program: Fingerprint, matches: list[Match]
 ) -> None:
     """Make the checkpoint. What an earlier try left behind is removed.
 
     Args:
-        spark: the job's session.
+        checkpoints: of the job that starts.
         savepoint: where the job comes from.
         program: what it looks like.
         matches: what `compare` found and `check` let pass.
-        job_dir: the job's directory.
-        streams: for every source of the program, how many of Spark's sources it is.
     """
     verify(savepoint)
-    Storage.open(job_dir).delete_folder("query")
-    checkpoint = f"{job_dir}/query"
     loader = SavepointLoader(
         savepoint.location, tuple(savepoint.state_files()), _claims(program, matches)
     )
-    seed_state(spark, checkpoint, stages=program.stages, slots=program.slots, load=loader)
-    _place_sources(savepoint, program, matches, checkpoint, job_dir, streams)
+    positions = _positions(savepoint, program, matches)
+    checkpoints.begin_with(Beginning(loader, positions, savepoint.location, savepoint.job_dir))
+
+
+def _positions(
+    savepoint: Savepoint, program: Fingerprint, matches: list[Match]
+) -> list[SourcePosition | None]:
+    """Where every source of the program was, if it is kept."""
+    stored = {source.uid: source for source in savepoint.sources}
+    kept = {m.uid: stored.get(m.stored_uid or "") for m in matches if m.is_restored}
+    return [
+        None
+        if (source := kept.get(uid)) is None
+        else SourcePosition(source.offsets, source.numbers, f"{uid!r} ({kind})")
+        for uid, kind in program.sources
+    ]
 
 
 def _claims(program: Fingerprint, matches: list[Match]) -> tuple[tuple[Claim, ...], ...]:
@@ -266,48 +269,3 @@ def _claims(program: Fingerprint, matches: list[Match]) -> tuple[tuple[Claim, ..
             claim = Claim(step.uid, stored, step.parallelism, step.max_parallelism)
             stages[step.level - 1].append(claim)
     return tuple(map(tuple, stages))
-
-
-def _place_sources(
-    savepoint: Savepoint,
-    program: Fingerprint,
-    matches: list[Match],
-    checkpoint: str,
-    job_dir: str,
-    streams: tuple[int, ...],
-) -> None:
-    """Let every source that is kept begin where it was."""
-    stored = {source.uid: source for source in savepoint.sources}
-    kept = {m.uid: stored.get(m.stored_uid or "") for m in matches if m.is_restored}
-    offsets: list[str | None] = []
-    copies: list[tuple[int, int]] = []
-    for (uid, kind), width in zip(program.sources, streams, strict=True):
-        source = kept.get(uid)
-        if source is None:
-            offsets += [None] * width
-            continue
-        if len(source.offsets) != width:
-            raise SavepointError(
-                f"source {uid!r} ({kind}) reads {width} streams and had {len(source.offsets)}",
-                where=savepoint.location,
-                fix="read the same paths as before, in the same order",
-            )
-        copies += [(old, len(offsets) + n) for n, old in enumerate(source.numbers)]
-        offsets += source.offsets
-    if program.commands:
-        offsets.append(None)
-    replace_offsets(checkpoint, offsets)
-    _copy_logs(savepoint, checkpoint, job_dir, copies)
-
-
-def _copy_logs(
-    savepoint: Savepoint, checkpoint: str, job_dir: str, copies: list[tuple[int, int]]
-) -> None:
-    source, target = Storage.open(savepoint.location), Storage.open(checkpoint)
-    # Files that lie in the job's own directory, such as those of collections, have moved with it.
-    before, after = savepoint.job_dir.encode(), job_dir.encode()
-    for old, new in copies:
-        for name in source.walk(f"{SOURCES_FOLDER}/{old}"):
-            rest = name.removeprefix(f"{SOURCES_FOLDER}/{old}/")
-            content = source.read(name).replace(before, after)
-            target.write_atomic(f"{SOURCES_FOLDER}/{new}/{rest}", content)

@@ -1,12 +1,11 @@
-"""Takes a savepoint of a job, running or stopped, at its newest committed batch.
+"""Takes a savepoint of a job, running or stopped, at its newest committed epoch.
 
-    state store files ── hosts/spark/state/export.py ──▶ state/*.parquet ┐
-    offsets/N, sources/ ───────── copied ────────▶ sources/        ┴─▶ metadata.json, last
+    the host's checkpoint ── Checkpoints.save ──▶ state/*.parquet, sources/ ──▶ metadata.json, last
 
 A running job goes on meanwhile, and may clear away the batch that is read: then the newest one is
 read in its place, and at last the job waits for it.
 
-In: a job's directory and what its program looks like.  Out: a Savepoint.
+In: what a host has stored of a job, and what its program looks like.  Out: a Savepoint.
 Next: control/savepoints.py (the format), control/restore.py (the way back)
 """
 
@@ -16,13 +15,11 @@ import contextlib
 import logging
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
 from headrace.control.fingerprint import NATIVE_WINDOW
 from headrace.control.savepoints import (
-    SOURCES_FOLDER,
-    STATE_FOLDER,
     SavedOperator,
     SavedSource,
     Savepoint,
@@ -32,8 +29,6 @@ from headrace.control.savepoints import (
     written_files,
 )
 from headrace.errors import ConnectorError, HeadraceError, SavepointError
-from headrace.hosts.spark.state.checkpoint_files import last_batch, read_offsets
-from headrace.hosts.spark.state.export import entries_frame
 from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
@@ -41,11 +36,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from headrace.control.fingerprint import Fingerprint
+    from headrace.spi.host import Checkpoints
 
 log = logging.getLogger(__name__)
 
 _ATTEMPTS = 3
-_COPY_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +52,17 @@ class SnapshotJob:
         name: for people.
         job_dir: its directory.
         program: what it looks like.
-        streams: for every source of the program, how many of Spark's sources it is.
+        checkpoints: what its host has stored of it.
     """
 
     job_id: str
     name: str
     job_dir: str
     program: Fingerprint
-    streams: tuple[int, ...]
-
-    @property
-    def checkpoint(self) -> str:
-        """That of its query."""
-        return f"{self.job_dir}/query"
+    checkpoints: Checkpoints
 
 
 def take_savepoint(
-    spark: Any,
     job: SnapshotJob,
     folder: str,
     *,
@@ -83,7 +72,6 @@ def take_savepoint(
     """Write a savepoint into a new directory of a folder.
 
     Args:
-        spark: the job's session.
         job: whose savepoint.
         folder: where the new directory goes.
         drained: whether event time of the job has reached its end.
@@ -99,18 +87,18 @@ def take_savepoint(
     for _ in range(_ATTEMPTS - 1):
         batch_id = _newest_batch(job)
         try:
-            return _take(spark, job, batch_id, location, drained=drained)
+            return _take(job, batch_id, location, drained=drained)
         except Exception as error:
             if not _may_be_cleared_away(error, job, batch_id):
                 raise
             log.info("savepoint of job %s: batch %d went away while it was read (%s)",
                      job.name, batch_id, error)  # fmt: skip
     with paused():
-        return _take(spark, job, _newest_batch(job), location, drained=drained)
+        return _take(job, _newest_batch(job), location, drained=drained)
 
 
 def _newest_batch(job: SnapshotJob) -> int:
-    batch_id = last_batch(job.checkpoint)
+    batch_id = job.checkpoints.last_epoch()
     if batch_id is None:
         raise SavepointError(
             f"job {job.name!r} has not committed a batch yet, so there is nothing to save",
@@ -126,15 +114,13 @@ def _may_be_cleared_away(error: Exception, job: SnapshotJob, batch_id: int) -> b
     batch.  What headrace itself refuses, another batch has as well.
     """
     refused = isinstance(error, HeadraceError) and not isinstance(error, ConnectorError)
-    return not refused and last_batch(job.checkpoint) != batch_id
+    return not refused and job.checkpoints.last_epoch() != batch_id
 
 
-def _take(
-    spark: Any, job: SnapshotJob, batch_id: int, location: str, *, drained: bool
-) -> Savepoint:
+def _take(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> Savepoint:
     """Write a savepoint of one batch; all or nothing."""
     try:
-        savepoint = _write(spark, job, batch_id, location, drained=drained)
+        savepoint = _write(job, batch_id, location, drained=drained)
         write_metadata(savepoint)
     except BaseException:
         with contextlib.suppress(Exception):
@@ -154,12 +140,9 @@ def _check_can_be_saved(job: SnapshotJob) -> None:
             )
 
 
-def _write(
-    spark: Any, job: SnapshotJob, batch_id: int, location: str, *, drained: bool
-) -> Savepoint:
-    offsets = read_offsets(job.checkpoint, batch_id)
-    _copy_sources(job.checkpoint, location, sum(job.streams))
-    _export(spark, job, batch_id, location)
+def _write(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> Savepoint:
+    width = {step.uid: step.max_parallelism for step in job.program.steps if step.kind != "sink"}
+    positions = job.checkpoints.save(batch_id, location, width)
     kept = written_files(location)
     states = saved_states(location, kept)
     return Savepoint(
@@ -178,39 +161,9 @@ def _write(
             for step in job.program.steps
             if step.kind != "sink"
         ),
-        sources=tuple(_sources(job, offsets)),
+        sources=tuple(
+            SavedSource(uid, kind, position.offsets, position.numbers)
+            for (uid, kind), position in zip(job.program.sources, positions, strict=True)
+        ),
         files=checksums(location, kept),
     )  # fmt: skip
-
-
-def _sources(job: SnapshotJob, offsets: list[str | None]) -> list[SavedSource]:
-    found, first = [], 0
-    for (uid, kind), width in zip(job.program.sources, job.streams, strict=True):
-        numbers = tuple(range(first, first + width))
-        found.append(SavedSource(uid, kind, tuple(offsets[n] for n in numbers), numbers))
-        first += width
-    return found
-
-
-def _copy_sources(checkpoint: str, location: str, count: int) -> None:
-    """Copy what sources keep; a source that clears up its log meanwhile is copied once more."""
-    source, target = Storage.open(checkpoint), Storage.open(location)
-    for attempt in range(_COPY_ATTEMPTS):
-        try:
-            for number in range(count):
-                for name in source.walk(f"{SOURCES_FOLDER}/{number}"):
-                    if not name.rsplit("/", 1)[-1].startswith("."):  # half written, or a checksum
-                        target.write_atomic(name, source.read(name))
-            return
-        except ConnectorError:
-            target.delete_folder(SOURCES_FOLDER)
-            if attempt == _COPY_ATTEMPTS - 1:
-                raise
-
-
-def _export(spark: Any, job: SnapshotJob, batch_id: int, location: str) -> None:
-    """Write the entries as Parquet."""
-    width = {step.uid: step.max_parallelism for step in job.program.steps if step.kind != "sink"}
-    frame = entries_frame(spark, job.checkpoint, batch_id, width)
-    if frame is not None:
-        frame.write.parquet(f"{location}/{STATE_FOLDER}")

@@ -1,7 +1,7 @@
 """Settings of checkpoints under PyFlink's method names, kept in the program's Configuration.
 
 In: ``env.get_checkpoint_config()``.  Out: options ``execution.checkpointing.*``.
-Next: common/options.py (what each means), control/submit.py (who reads them)
+Next: common/options.py (what each means), control/executor.py (who reads them)
 
 With effect: interval, externalized retention (and the options dir and num-retained).  Accepted,
 because a micro-batch already is what they ask for: mode, minimal pause, concurrent checkpoints,

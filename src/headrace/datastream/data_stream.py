@@ -505,7 +505,9 @@ class DataStream:
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> Any:
         """Run the job and give its records: an iterator, or a list when `limit` is given."""
-        records = self._env._collect(self, job_execution_name or "Collect")
+        from headrace.datastream.collecting import collect
+
+        records = collect(self, job_execution_name or "Collect")
         if limit is None:
             return records
         found = []
@@ -541,7 +543,9 @@ class DataStream:
         The query is yours: nobody tells it that its input has ended, so windows that are open
         then do not fire.
         """
-        return self._env._to_dataframe(self)
+        from headrace.datastream.collecting import to_dataframe
+
+        return to_dataframe(self)
 
     def cache(self) -> CachedDataStream:
         """Not supported: Spark keeps no results between jobs."""

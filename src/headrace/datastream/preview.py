@@ -1,7 +1,7 @@
 """stream.preview(): a look at a stream that always ends.
 
 The clock starts when Spark and its workers have: with the end of the first batch, or when the
-sources turn out to have nothing for one.  Next: control/collect.py
+sources turn out to have nothing for one.  Next: collecting.py
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.time import to_millis
 from headrace.datastream.arguments import check_positive
+from headrace.datastream.collecting import collect
 
 if TYPE_CHECKING:
     from headrace.datastream.closeable_iterator import CloseableIterator
@@ -57,7 +58,7 @@ def preview(stream: DataStream, n: int, timeout: Any) -> Preview:
     check_positive("preview", n)
     timeout_s = to_millis(timeout) / 1000
     found = Preview()
-    with stream._env._collect(stream, "Preview", alone=True) as records:
+    with collect(stream, "Preview", alone=True) as records:
         found.stopped_because = _fill(found, records, n, timeout_s)
     records.wait()
     if found.stopped_because is not None:

@@ -1,6 +1,6 @@
 """Where a program starts: makes streams, holds the graph, runs the job.
 
-In: the user's program.  Out: a job.  Next: graph/stream_graph.py, then control/submit.py
+In: the user's program.  Out: a job.  Next: graph/stream_graph.py, then spi/executor.py
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from headrace.datastream.stream_builder import Origin, as_type
 from headrace.errors import InvalidArgumentError
 from headrace.graph.nodes import Step
 from headrace.graph.stream_graph import StreamGraph
+from headrace.spi.executor import executor
+from headrace.spi.job_spec import JobSpec
 
 if TYPE_CHECKING:
     from headrace.common.job_execution_result import JobExecutionResult
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.common.watermark_strategy import WatermarkStrategy
-    from headrace.control.job import Job
-    from headrace.control.submit import JobSpec
-    from headrace.datastream.closeable_iterator import CloseableIterator
     from headrace.datastream.execution_mode import RuntimeExecutionMode
+    from headrace.spi.executor import JobHandle
     from headrace.spi.source import Source
 
 __all__ = ["StreamExecutionEnvironment"]
@@ -315,11 +315,10 @@ class StreamExecutionEnvironment:
 
     def from_dataframe(self, dataframe: Any) -> DataStream:
         """The stream of a Spark DataFrame: a streaming one as it goes, a batch one to its end."""
-        from headrace.control.dataframe import dataframe_source
-
         if self._session is None:
             self._session = dataframe.sparkSession
-        return self.from_source(dataframe_source(dataframe), None, "DataFrame Source")
+        source = executor().source_of(dataframe)
+        return self.from_source(source, None, "DataFrame Source")
 
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
@@ -347,10 +346,8 @@ class StreamExecutionEnvironment:
 
     def get_spark_session(self) -> Any:
         """The SparkSession that jobs of this environment run on; starts Spark if needed."""
-        from headrace.control.submit import session_of
-
         if self._session is None:
-            self._session = session_of(self._spec("session"))
+            self._session = executor().session(self.job_spec("session"))
         return self._session
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
@@ -360,25 +357,23 @@ class StreamExecutionEnvironment:
 
     def execute_async(self, job_name: str = "headrace job") -> JobClient:
         """Start the program and go on; the client can watch and cancel it."""
-        return JobClient(self._submit(self._take_graph(), job_name))
+        return JobClient(self._start(self._take_graph(), job_name))
 
     def _take_graph(self) -> StreamGraph:
         """The program up to now; the next execute starts a new one from the same streams."""
-        ends = self._graph.sinks()
-        program = self._graph.reachable_from(ends)
-        self._graph.steps = [step for step in self._graph.steps if not step.is_sink]
-        return program
+        return self._graph.cut_off(self._graph.sinks())
 
-    def _submit(self, graph: StreamGraph, name: str, *, kind: str = "job") -> Job:
-        from headrace.control.submit import submit
+    def _start(self, program: StreamGraph, name: str, *, kind: str = "job") -> JobHandle:
+        spec = self.job_spec(name, kind)
+        return executor().execute(program, spec.for_preview() if kind == "preview" else spec)
 
-        spec = self._spec(name)
-        spec.kind = kind
-        return submit(graph, spec.for_preview() if kind == "preview" else spec)
+    def job_spec(self, name: str, kind: str = "job") -> JobSpec:
+        """What the settings say about a job of this environment, as an executor takes it. Ours.
 
-    def _spec(self, name: str) -> JobSpec:
-        from headrace.control.submit import JobSpec
-
+        Args:
+            name: of the job, unless ``pipeline.name`` is set.
+            kind: job, or what it is beside one: preview, collect.
+        """
         settings = self._settings()
         values = settings.to_dict()
         maximum = self.get_max_parallelism()
@@ -398,32 +393,20 @@ class StreamExecutionEnvironment:
             interval_ms=max(0, self.get_checkpoint_interval()),
             job_parameters=self._config.get_global_job_parameters() or {},
             session=self._session,
+            kind=kind,
         )
-
-    def _collect(self, stream: DataStream, name: str, *, alone: bool = False) -> CloseableIterator:
-        from headrace.control.collect import collect
-
-        return collect(self, stream, name, alone=alone)
-
-    def _to_dataframe(self, stream: DataStream) -> Any:
-        from headrace.control.dataframe import to_dataframe
-
-        return to_dataframe(self, stream)
 
     def get_execution_plan(self) -> str:
         """The program as JSON, in the shape that Flink's plan visualisers read."""
-        from headrace.plan.explain import plan_as_json
-
-        return plan_as_json(self._graph.reachable_from(self._graph.sinks()), self._plan_options())
+        return self._explain(as_json=True)
 
     def explain(self) -> str:
         """The program as text: levels, chains, exchanges, and what runs natively or why not."""
-        from headrace.plan.explain import plan_as_text
+        return self._explain(as_json=False)
 
-        return plan_as_text(self._graph.reachable_from(self._graph.sinks()), self._plan_options())
-
-    def _plan_options(self) -> Any:
-        return self._spec("explain").plan_options()
+    def _explain(self, *, as_json: bool) -> str:
+        program = self._graph.reachable_from(self._graph.sinks())
+        return executor().explain(program, self.job_spec("explain"), as_json=as_json)
 
     def close(self) -> None:
         """Nothing to release: Spark lives on for other environments of this process."""

@@ -50,6 +50,12 @@ class StreamGraph:
         part._next_id = self._next_id
         return part
 
+    def cut_off(self, ends: list[Step]) -> StreamGraph:
+        """The part that feeds `ends`, for a job of its own; the ends are no longer part of this."""
+        part = self.reachable_from(ends)
+        self.steps = [step for step in self.steps if step not in ends]
+        return part
+
     def outputs_of(self, step: Step) -> Iterator[tuple[Step, Edge]]:
         """Every (consumer, edge) that takes records of `step`."""
         for consumer in self.steps:

@@ -148,6 +148,14 @@ class PythonSource(Source):
         """Whether a bounded source can be idle before its end."""
         return type(self).is_exhausted is not PythonSource.is_exhausted
 
+    def gives_all_at_once(self) -> bool:
+        """Whether all of a bounded source can be had in one batch."""
+        if not self.may_hold_back():
+            return True
+        begin = {split: self.initial_offset(split) for split in self.splits()}
+        ends = {split: self.latest_offset(split, start) for split, start in begin.items()}
+        return self.is_exhausted(ends)
+
     def has_timestamps(self) -> bool:
         """Whether records bring their own event time."""
         return type(self).timestamp is not PythonSource.timestamp

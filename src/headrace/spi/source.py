@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.spi.sink import Sink
 
@@ -67,6 +67,18 @@ class Source(ABC):
     def describe(self) -> str:
         """One line for plans and logs, such as ``NumberSequenceSource(1..100)``."""
         return type(self).__name__
+
+    def may_hold_back(self) -> bool:
+        """Whether a bounded source can be idle before its end, as with a rate limit."""
+        return False
+
+    def is_exhausted(self, offsets: Any) -> bool:
+        """Whether a bounded source that may hold back has been read to its end."""
+        return True
+
+    def gives_all_at_once(self) -> bool:
+        """Whether all of a bounded source can be had in one batch."""
+        return True
 
     def is_bounded(self) -> bool:
         """Whether a job that has only such sources finishes by itself."""

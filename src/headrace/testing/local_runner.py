@@ -18,38 +18,27 @@ Example:
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from headrace.common.clock import wall_clock
-from headrace.connectors.driver.collect import CollectSink
-from headrace.control.messages import read_messages
 from headrace.control.metrics import JobMetrics
-from headrace.data.codec import codec_for
 from headrace.data.records import Records
+from headrace.datastream.collecting import collecting_end
 from headrace.errors import UnsupportedStepError
+from headrace.hosts.local.stages import LocalStages, read_range
 from headrace.plan.planner import PlanOptions, plan
-from headrace.runtime.exchange.control_packets import control_packets, source_edges
 from headrace.runtime.pages.store import DictStore
-from headrace.runtime.task import StopTask, Task
 from headrace.spi.python_source import PythonSource
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
-    from headrace.control.messages import BatchMessages
     from headrace.datastream.data_stream import DataStream
     from headrace.plan.physical import PhysicalPlan
-    from headrace.runtime.exchange.outbox import Packet
-    from headrace.runtime.stage import StagePlan
+    from headrace.spi.host import EpochResults
     from headrace.spi.source import Source
-
-# subtask -> (channel, seq, content)
-_Mail = dict[int, list[tuple[int, int, bytes]]]
 
 
 class LocalRunner:
@@ -72,23 +61,23 @@ class LocalRunner:
     ) -> None:
         self._outputs: list[list[Any]] = [[] for _ in streams]
         ends = [
-            stream._sink(CollectSink(output.extend), "Collect")._step
+            collecting_end(stream, output.extend)
             for stream, output in zip(streams, self._outputs, strict=True)
         ]
         env = streams[0]._env
-        graph = env._graph.reachable_from(ends)
-        env._graph.steps = [step for step in env._graph.steps if step not in ends]
+        graph = env._graph.cut_off(ends)
         mode = env._settings().get_string("execution.runtime-mode", "STREAMING")
         options = PlanOptions(
             parallelism, max_parallelism, mode=mode, job_id=uuid.uuid4().hex, native=False
         )
         self.plan: PhysicalPlan = plan(graph, options)
         self.metrics = JobMetrics()
-        self._clock = clock
         self._source_tasks = source_tasks
         self._batch_id = 0
         self._stores: dict[tuple[int, int], DictStore] = {}
-        self._tasks: dict[tuple[int, int], Task] = {}
+        self._stages = LocalStages(
+            self.plan, lambda *place: self._stores.setdefault(place, DictStore()), clock
+        )
         self._committers = {
             step.stable_id: step.operator.sink.create_committer(  # type: ignore[union-attr]
                 CommitterContext(job_id=options.job_id, sink_uid=step.stable_id)
@@ -109,14 +98,11 @@ class LocalRunner:
                 "a program in BATCH mode takes its whole input in one batch",
                 fix="give all records to one run_batch, or use RuntimeExecutionMode.STREAMING",
             )
-        mail: _Mail = {}
-        for number, (source, records) in enumerate(zip(self.plan.sources, inputs, strict=False)):
-            for part, values in enumerate(_cut(list(records), self._source_tasks)):
-                channel = number * 1000 + part
-                task = self._new_task(source.stage, part)
-                packets = task.run_source([("", Records(values))], self._batch_id, uuid.uuid4().hex)
-                _deliver(mail, channel, packets)
-        return self._run_stages(mail)
+        parts = [
+            [[("", Records(values))] for values in _cut(list(records), self._source_tasks)]
+            for records in inputs
+        ]
+        return self._run(parts)
 
     def end_of_input(self) -> list[Any]:
         """Every source has ended: event time reaches its maximum.
@@ -125,21 +111,15 @@ class LocalRunner:
         """
         if self.plan.batch:
             return []
-        return self._control(end=True)
+        return self._run([], "end")
 
     def tick(self) -> list[Any]:
         """Wake every subtask, so that processing-time timers fire."""
-        return self._control(end=False)
-
-    def _control(self, *, end: bool) -> list[Any]:
-        mail: _Mail = {}
-        edges = source_edges(source.stage for source in self.plan.sources)
-        _deliver(mail, 0, control_packets(edges, self.plan.slots, end=end))
-        return self._run_stages(mail)
+        return self._run([], "tick")
 
     def restart(self) -> None:
         """Forget all processes; only what is stored survives."""
-        self._tasks.clear()
+        self._stages.forget()
         self._stores = {key: DictStore(store.snapshot()) for key, store in self._stores.items()}
 
     def state_entries(self) -> int:
@@ -148,9 +128,7 @@ class LocalRunner:
 
     def close(self) -> None:
         """Close the user's functions."""
-        for task in self._tasks.values():
-            task.close()
-        self._tasks.clear()
+        self._stages.close()
 
     def __enter__(self) -> LocalRunner:
         return self
@@ -158,38 +136,17 @@ class LocalRunner:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    # --- moving packets --------------------------------------------------------------------------
-
-    def _new_task(self, stage: StagePlan, subtask: int) -> Task:
-        copied = pickle.loads(cloudpickle.dumps(stage))
-        return Task(copied, subtask, DictStore(), clock=self._clock)
-
-    def _task(self, stage: StagePlan, subtask: int) -> Task:
-        key = (stage.level, subtask)
-        if key not in self._tasks:
-            store = self._stores.setdefault(key, DictStore())
-            copied = pickle.loads(cloudpickle.dumps(stage))
-            self._tasks[key] = Task(copied, subtask, store, clock=self._clock)
-        return self._tasks[key]
-
-    def _run_stages(self, mail: _Mail) -> list[Any]:
+    def _run(self, parts: list[list[Any]], *commands: str) -> list[Any]:
         before = {key: store.snapshot() for key, store in self._stores.items()}
-        for stage in self.plan.stages:
-            following: _Mail = {}
-            for subtask, packets in sorted(mail.items()):
-                task = self._task(stage, subtask)
-                results = task.run_packets(packets, self._batch_id, uuid.uuid4().hex)
-                _deliver(following, subtask, results)
-            mail = following
-        found = read_messages([content for box in mail.values() for _, _, content in box])
+        found = self._stages.run(self._batch_id, parts, commands=commands)
         if found.error is not None:
             # as on Spark: what stages of a failed batch stored does not count
-            self._tasks.clear()
+            self._stages.forget()
             self._stores = {key: DictStore(content) for key, content in before.items()}
             raise found.error
         return self._commit(found)
 
-    def _commit(self, found: BatchMessages) -> list[Any]:
+    def _commit(self, found: EpochResults) -> list[Any]:
         for uid, committables in found.committables.items():
             self._committers[uid].commit(self._batch_id, committables)
         self.metrics.end_batch(self._batch_id, found.reports, 0.0)
@@ -226,26 +183,13 @@ def _all_records(source: Source) -> list[Any]:
             f"{type(source).__name__} cannot be read without Spark",
             fix="use a collection in tests that run in one process",
         )
-    records: list[Any] = []
-    for split in source.splits():
-        start = source.initial_offset(split)
-        end = source.latest_offset(split, start)
-        columns = source.read_columns(split, start, end)
-        if columns is None:
-            records.extend(source.read(split, start, end))
-        else:
-            codec = codec_for(source.produced_type())
-            for batch in columns:
-                records.extend(codec.decode(batch))
-    return records
-
-
-def _deliver(mail: _Mail, channel: int, packets: Iterator[Packet]) -> None:
-    try:
-        for packet in packets:
-            mail.setdefault(packet.slot, []).append((channel, packet.seq, packet.content))
-    except StopTask:
-        pass  # the error is on its way to the driver
+    starts = {split: source.initial_offset(split) for split in source.splits()}
+    return [
+        value
+        for split, start in starts.items()
+        for _, records in read_range(source, split, start, source.latest_offset(split, start))
+        for value in records.values
+    ]
 
 
 def _cut(records: list[Any], parts: int) -> list[list[Any]]:

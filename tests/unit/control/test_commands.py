@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyarrow import fs as pafs
 
-from headrace.control import commands
-from headrace.control.commands import CommandWriter
+from headrace.hosts.spark.microbatch import commands
+from headrace.hosts.spark.microbatch.commands import CommandWriter
 from headrace.io.storage import Storage
 
 if TYPE_CHECKING:

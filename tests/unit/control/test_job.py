@@ -1,4 +1,4 @@
-"""A job's life with queries that fail on purpose: restarts, cancel, stop; no Spark."""
+"""A job's life with runs that fail on purpose: restarts, cancel, stop; no Spark."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from headrace.connectors.driver.collect import CollectSink
 from headrace.connectors.driver.record_chunks import ShippingWriter
 from headrace.control.attempt import Attempt
 from headrace.control.job import Job, running_jobs
-from headrace.control.messages import BatchMessages
-from headrace.data.records import MAX_TIMESTAMP
 from headrace.datastream.connectors.sink import Committer, CommitterContext, WriterContext
 from headrace.errors import (
     ConfigurationError,
@@ -25,6 +23,7 @@ from headrace.errors import (
     SavepointError,
     UserFunctionError,
 )
+from headrace.spi.host import EpochResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,14 +33,14 @@ RETRY = RestartStrategies.fixed_delay_restart(2, 0)
 Batches = dict[int, "list[int] | Exception"]
 
 
-class FakeQuery:
-    """A query of numbered batches, as Spark would run them: from the first uncommitted one on."""
+class FakeRun:
+    """A run of numbered epochs, as a host would make them: from the first uncommitted one on."""
 
     def __init__(self, attempt: Attempt, log: FakeLog, batches: Batches) -> None:
         self.attempt, self.log, self.batches = attempt, log, batches
         self.can_run_again = log.spark_lives
         self.stopped = threading.Event()
-        self.in_batch = False
+        self.in_epoch = False
 
     def start(self) -> None:
         if isinstance(self.log.start_error, Exception):
@@ -62,18 +61,18 @@ class FakeQuery:
     def _command(self) -> None:
         if self.log.commands and "end" in self.log.commands:
             self.log.commands.remove("end")
-            self._batch(self.log.committed + 1, [], watermark=MAX_TIMESTAMP)
+            self._batch(self.log.committed + 1, [], at_end=True)
 
-    def _batch(self, number: int, content: Any, watermark: int = 0) -> None:
-        self.in_batch = True
+    def _batch(self, number: int, content: Any, *, at_end: bool = False) -> None:
+        self.in_epoch = True
         try:
-            self.attempt.run_batch(number, lambda: self._work(number, content, watermark))
+            self.attempt.run_epoch(number, lambda: self._work(number, content, at_end))
             self.log.after_batch(number)
             self.log.committed = number
         finally:
-            self.in_batch = False
+            self.in_epoch = False
 
-    def _work(self, number: int, content: Any, watermark: int) -> BatchMessages:
+    def _work(self, number: int, content: Any, at_end: bool) -> EpochResults:
         self.log.ran.append(number)
         if isinstance(content, Exception):
             self.batches[number] = [number]  # works the next time
@@ -85,14 +84,26 @@ class FakeQuery:
             "gauges": {},
             "counters": {},
             "accumulators": {},
-            "watermark": watermark,
+            "watermark": 0,
         }
-        return BatchMessages({"sink": content}, [(0, {"sink": report})])
+        return EpochResults({"sink": content}, [(0, {"sink": report})], at_end_of_time=at_end)
 
     wait = wait_until_idle
 
     def stop(self) -> None:
         self.stopped.set()
+
+    close = stop
+    is_waiting = False
+
+    def exhausted(self) -> bool:
+        return True
+
+    def end_input(self) -> None:
+        self.log.commands.append("end")
+
+    def wake_at(self, when_ms: int | None) -> None:
+        pass
 
 
 class FakeLog:
@@ -122,20 +133,6 @@ class ListCommitter(Committer):
         self.events.append("close")
 
 
-class Commands:
-    def __init__(self, log: FakeLog) -> None:
-        self.log = log
-
-    def send(self, command: str) -> None:
-        self.log.commands.append(command)
-
-    def wake_at(self, when_ms: int | None) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 class Bench:
     """A job on fakes, and all that can be seen of it."""
 
@@ -144,7 +141,7 @@ class Bench:
     ) -> None:
         self.log = FakeLog(endless=endless)
         self.events: list[Any] = []
-        self.queries: list[FakeQuery] = []
+        self.queries: list[FakeRun] = []
         self.batches = batches
         self.timed = timed
         self.ends: list[JobStatus] = []
@@ -166,12 +163,11 @@ class Bench:
     def make_attempt(self, metrics: Any) -> Attempt:
         attempt = Attempt(
             bounded=not self.log.endless,
-            exhausted=lambda query: True,
             committers={"sink": ("sink", self.committer())},
-            commands=Commands(self.log) if self.timed else None,  # type: ignore[arg-type]
+            uses_time=self.timed,
             metrics=metrics,
         )
-        self.queries.append(FakeQuery(attempt, self.log, self.batches))
+        self.queries.append(FakeRun(attempt, self.log, self.batches))
         attempt.start(self.queries[-1])
         return attempt
 

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from headrace.cli.main import app
 from headrace.common import Types
 from headrace.common.types import Row
-from headrace.control import submit
 from headrace.control.fingerprint import Fingerprint, KeptStep
 from headrace.control.restore import check, compare
 from headrace.control.savepoints import (
@@ -32,6 +31,7 @@ from headrace.control.savepoints import (
 )
 from headrace.control.savepoints import Savepoint as StoredSavepoint
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
+from headrace.hosts.spark import host as spark_host
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.provider import StateProvider
@@ -449,7 +449,7 @@ def test_run_refuses_a_wrong_savepoint_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", {**os.environ, "HEADRACE_HOME": str(tmp_path / "home")})
-    monkeypatch.setattr(submit, "session_of", lambda spec: pytest.fail("Spark was started"))
+    monkeypatch.setattr(spark_host, "base_session", lambda *_: pytest.fail("Spark was started"))
     file = tmp_path / "job.py"
     file.write_text(PROGRAM.format(uid="count", width=64))
     answer = headrace("run", "-s", str(tmp_path / "none"), str(file))

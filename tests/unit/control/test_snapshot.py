@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.control import snapshot
 from headrace.control.fingerprint import Fingerprint, KeptStep
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.errors import StateError
+from headrace.spi.host import SourcePosition
 from headrace.state import Savepoint
 
 if TYPE_CHECKING:
@@ -26,9 +25,6 @@ class Running:
     """A job that commits batches while its newest one is read."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name in ("commits", "offsets"):
-            (folder / "query" / name).mkdir(parents=True)
         self.newest = -1
         self.paused = False
         self.commit()
@@ -37,21 +33,27 @@ class Running:
         self.on_read: Callable[[], None] = lambda: None
         step = KeptStep("count", "process", "Count", 1, 2, 128)
         program = Fingerprint((("numbers", "file"),), 1, 2, False, (step,))
-        self.job = SnapshotJob("a" * 32, "orders", str(folder), program, (1,))
+        self.job = SnapshotJob("a" * 32, "orders", str(folder), program, self)
 
     def commit(self) -> None:
         self.newest += 1
-        offsets = f"v1\n{{}}\n{json.dumps({'logOffset': self.newest})}"
-        (self.folder / "query/offsets" / str(self.newest)).write_text(offsets)
-        (self.folder / "query/commits" / str(self.newest)).write_text("v1")
 
-    def export(self, spark: Any, job: SnapshotJob, batch_id: int, location: str) -> None:
-        """Stands in for Spark: entries of a batch as Parquet."""
-        self.read.append(batch_id)
+    # what a host's Checkpoints has
+
+    def last_epoch(self) -> int:
+        return self.newest
+
+    def save(self, epoch: int, location: str, widths: Any) -> list[SourcePosition]:
+        """Stands in for a host: entries of an epoch as Parquet."""
+        self.read.append(epoch)
         self.left_behind.append(sorted(file.name for file in Path(location).rglob("*")))
-        made = Savepoint.new().with_state("count", "total", [("ann", batch_id)])
+        made = Savepoint.new().with_state("count", "total", [("ann", epoch)])
         made._write_files(location)
         self.on_read()
+        return [SourcePosition((f'{{"logOffset": {epoch}}}',), (0,))]
+
+    def begin_with(self, beginning: Any) -> None:
+        raise AssertionError("nothing is restored here")
 
     @contextlib.contextmanager
     def pause(self) -> Iterator[None]:
@@ -59,15 +61,13 @@ class Running:
         yield
         self.paused = False
 
-    def save(self, folder: Path) -> Any:
-        return take_savepoint(None, self.job, str(folder), paused=self.pause)
+    def take(self, folder: Path) -> Any:
+        return take_savepoint(self.job, str(folder), paused=self.pause)
 
 
 @pytest.fixture
-def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
-    found = Running(tmp_path / "job")
-    monkeypatch.setattr(snapshot, "_export", found.export)
-    return found
+def running(tmp_path: Path) -> Running:
+    return Running(tmp_path / "job")
 
 
 def test_a_batch_that_goes_away_is_followed_to_the_newest(running: Running, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_batch_that_goes_away_is_followed_to_the_newest(running: Running, tmp_
             raise GONE
 
     running.on_read = clear_away_once
-    made = running.save(tmp_path / "all")
+    made = running.take(tmp_path / "all")
     assert running.read == [0, 1]
     assert running.left_behind[1] == running.left_behind[0]  # nothing of the first try
     assert read_savepoint(made.location).batch_id == 1
@@ -95,7 +95,7 @@ def test_the_last_try_holds_the_job_back(running: Running, tmp_path: Path) -> No
             raise GONE
 
     running.on_read = clear_away_while_it_runs
-    made = running.save(tmp_path / "all")
+    made = running.take(tmp_path / "all")
     assert (running.read, held) == ([0, 1, 2], [False, False, True])
     assert made.batch_id == 2
     assert not running.paused
@@ -107,7 +107,7 @@ def test_a_failure_of_the_newest_batch_is_told_at_once(running: Running, tmp_pat
 
     running.on_read = fail
     with pytest.raises(RuntimeError, match="does not exist"):
-        running.save(tmp_path / "all")
+        running.take(tmp_path / "all")
     assert running.read == [0]
     assert list((tmp_path / "all").glob("*")) == []
 
@@ -119,5 +119,5 @@ def test_what_headrace_refuses_is_not_tried_again(running: Running, tmp_path: Pa
 
     running.on_read = refuse
     with pytest.raises(StateError):
-        running.save(tmp_path / "all")
+        running.take(tmp_path / "all")
     assert running.read == [0]

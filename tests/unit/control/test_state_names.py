@@ -14,7 +14,6 @@ import pytest
 from headrace.common import Types
 from headrace.control.fingerprint import Fingerprint, KeptStep
 from headrace.control.job_dir import JobDir
-from headrace.control.messages import read_messages
 from headrace.control.restore import Match, restored_states
 from headrace.control.savepoints import read_savepoint
 from headrace.control.state_names import FILE, StateNames
@@ -23,6 +22,7 @@ from headrace.errors import StateError
 from headrace.io.storage import Storage
 from headrace.runtime.exchange.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.exchange.outbox import Outbox
+from headrace.runtime.messages import read_messages
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.noticed import NoticingStore
 from headrace.runtime.state.provider import StateProvider

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import StreamExecutionEnvironment, preview
 from headrace.datastream import preview as module
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.errors import InvalidArgumentError
@@ -25,7 +25,7 @@ class Job:
         self.records.is_warm = lambda: self.warm
         self.records.on_close(self.closed.set)
         env = StreamExecutionEnvironment.get_execution_environment()
-        monkeypatch.setattr(env, "_collect", lambda stream, name, alone: self.records)
+        monkeypatch.setattr(preview, "collect", lambda stream, name, alone: self.records)
         self.stream = env.from_collection([1]).map(str).name("numbers")
 
     def preview(self, n: int = 3, timeout: str = "200ms") -> Any:
@@ -108,7 +108,7 @@ def test_it_reads_in_small_batches_and_leaves_the_checkpoint_of_the_program_alon
     env._set("execution.checkpointing.dir", "/data/orders").enable_checkpointing(60_000)
     env._set("execution.state-recovery.path", "/data/savepoint")
     env._set("source.max-records-per-batch", 1_000_000)
-    spec = env._spec("orders").for_preview()
+    spec = env.job_spec("orders").for_preview()
     assert (spec.checkpoint_dir, spec.interval_ms) == (None, 0)
     assert spec.option("execution.state-recovery.path") is None
     assert spec.option("source.max-records-per-batch") == 1000

@@ -165,7 +165,7 @@ def test_nothing_is_kept_for_keys_that_are_done(monkeypatch: pytest.MonkeyPatch)
         job.run_batch([("a", n) for n in range(20)])
         states = [
             operator.runtime.store.content  # type: ignore[attr-defined]
-            for (level, _), task in job._tasks.items()
+            for (level, _), task in job._stages.tasks.items()
             if level
             for operator in task.operators.values()
         ]
@@ -197,35 +197,37 @@ def test_a_second_batch_is_refused_by_the_local_runner() -> None:
 
 
 def test_a_rate_limit_is_refused() -> None:
-    from headrace.control.submit import _check_gives_all_at_once
+    from headrace.control.executor import check_gives_all_at_once, plan_options
     from headrace.plan.planner import plan
 
     for limit in (RateLimiterStrategy.per_second(1), RateLimiterStrategy.per_checkpoint(1)):
         env = environment(BATCH)
         env.from_source(generator(limit), None, "slow").print()
-        physical = plan(env._graph.reachable_from(env._graph.sinks()), env._plan_options())
+        physical = plan(
+            env._graph.reachable_from(env._graph.sinks()), plan_options(env.job_spec("job"))
+        )
         with pytest.raises(PlanError, match="little by little") as refused:
-            _check_gives_all_at_once(physical)
+            check_gives_all_at_once(physical)
         assert "test_execution_mode.py" in str(refused.value.where)
 
 
 def test_a_savepoint_is_refused_and_a_checkpoint_directory_is_told_to_be_of_no_use(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from headrace.control.submit import _checkpoint_dir
+    from headrace.control.executor import checkpoint_dir
 
     env = environment(BATCH, execution__checkpointing__dir=str(tmp_path))
     totals(env).print()
     graph = env._graph.reachable_from(env._graph.sinks())
     with caplog.at_level(logging.WARNING):
-        assert _checkpoint_dir(graph, env._spec("job")) is None
+        assert checkpoint_dir(graph, env.job_spec("job")) is None
     assert "keeps no checkpoint" in caplog.text
 
     env = environment(BATCH, execution__state_recovery__path=str(tmp_path))
     totals(env).print()
     graph = env._graph.reachable_from(env._graph.sinks())
     with pytest.raises(SavepointError, match="cannot start from a savepoint"):
-        _checkpoint_dir(graph, env._spec("job"))
+        checkpoint_dir(graph, env.job_spec("job"))
 
 
 def test_an_unknown_mode_is_refused() -> None:

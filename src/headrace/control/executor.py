@@ -1,0 +1,345 @@
+"""Runs programs from this process: plans them, claims their checkpoint, starts them on a host.
+
+    plan ─▶ does the checkpoint fit? ─▶ lock it ─▶ attempts (open, start, run) ─▶ clear up
+
+In: a StreamGraph and a JobSpec.  Out: a started Job.  Next: control/job_dir.py, spi/host.py,
+control/job.py
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.job_status import JobStatus
+from headrace.common.restart_strategy import strategy_from_options
+from headrace.control.agent import JobAgent, new_record
+from headrace.control.attempt import Attempt
+from headrace.control.fingerprint import fingerprint
+from headrace.control.job import Job
+from headrace.control.job_dir import JobDir, new_job_id
+from headrace.control.registry import Registry
+from headrace.control.restore import check, compare, declared_types, restore, restored_states
+from headrace.control.savepoints import read_savepoint
+from headrace.control.snapshot import SnapshotJob, take_savepoint
+from headrace.errors import InvalidArgumentError, PlanError, SavepointError, UnsupportedStepError
+from headrace.io.lease import Lease
+from headrace.io.storage import absolute_target
+from headrace.plan.execution_mode import runs_in_batch
+from headrace.plan.explain import plan_as_json, plan_as_text
+from headrace.plan.planner import PlanOptions, plan
+from headrace.spi.host import HOSTS, HasFrames, Place, host_of
+from headrace.spi.sink import CommitterContext
+
+if TYPE_CHECKING:
+    from headrace.control.fingerprint import Fingerprint
+    from headrace.control.job_dir import Identity
+    from headrace.control.metrics import JobMetrics
+    from headrace.control.restore import Match
+    from headrace.control.savepoints import Savepoint
+    from headrace.graph.nodes import Step
+    from headrace.graph.stream_graph import StreamGraph
+    from headrace.plan.physical import PhysicalPlan
+    from headrace.spi.host import Host
+    from headrace.spi.job_spec import JobSpec
+    from headrace.spi.sink import Committer
+    from headrace.spi.source import Source
+
+log = logging.getLogger(__name__)
+
+
+class JobExecutor:
+    """Carries programs out on the host that their configuration names."""
+
+    def execute(self, program: StreamGraph, spec: JobSpec) -> Job:
+        """Plan, claim and start; errors in the program are raised here, before anything runs."""
+        job_dir = JobDir.open(checkpoint_dir(program, spec))
+        claimed: _Claimed | None = None
+        try:
+            _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark starts
+            host = host_of(spec)
+            host.resolve(program)
+            if spec.kind == "preview":
+                spec = _for_a_look(program, spec)
+            claimed = _claim(program, spec, job_dir)
+            job, agent = _job(claimed, host, job_dir, spec)
+        except BaseException:
+            if claimed is not None and claimed.lease is not None:
+                claimed.lease.release()
+            if job_dir.temporary:
+                job_dir.delete()
+            raise
+        agent.start()
+        job.start()
+        return job
+
+    def explain(self, program: StreamGraph, spec: JobSpec, *, as_json: bool = False) -> str:
+        """The plan as text, or in the JSON that Flink's plan visualisers read."""
+        return (plan_as_json if as_json else plan_as_text)(program, plan_options(spec))
+
+    def session(self, spec: JobSpec) -> Any:
+        """The SparkSession that programs of the spec run on."""
+        return _with_frames(host_of(spec), "get_spark_session()").base
+
+    def source_of(self, data: Any) -> Source:
+        """The source that reads a DataFrame."""
+        source: Source = HOSTS.find("spark").source_of(data)
+        return source
+
+    def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> Any:
+        """The records that reach a step as a streaming DataFrame."""
+        host = host_of(spec)
+        framed = _with_frames(host, "to_dataframe()")
+        host.resolve(program)
+        if runs_in_batch(program, spec.option("execution.runtime-mode")):
+            raise InvalidArgumentError(
+                "to_dataframe gives a streaming DataFrame, and the program is in BATCH mode",
+                fix="use RuntimeExecutionMode.STREAMING, or write the stream to files and read "
+                "those",
+            )
+        return framed.frame_of(plan(program, plan_options(spec, new_job_id())), end)
+
+
+def _with_frames(host: Host, what: str) -> HasFrames:
+    if not isinstance(host, HasFrames):
+        raise UnsupportedStepError(
+            f"{what} needs Spark, and this program runs on another host",
+            fix="take headrace.execution.host away, or set it to spark",
+        )
+    return host
+
+
+def plan_options(
+    spec: JobSpec, job_id: str = "", savepoint: Savepoint | None = None
+) -> PlanOptions:
+    """What the planner has to know of a job."""
+    operators = () if savepoint is None else savepoint.operators
+    return PlanOptions(
+        restored_max_parallelism={o.uid: o.max_parallelism for o in operators},
+        parallelism=spec.parallelism,
+        max_parallelism=spec.max_parallelism,
+        mode=spec.option("execution.runtime-mode"),
+        sort_memory_bytes=spec.option("execution.sorted-inputs.memory"),
+        job_id=job_id,
+        job_name=spec.name,
+        job_parameters=spec.job_parameters,
+        native=spec.option("headrace.execution.host") != "local",
+    )
+
+
+def checkpoint_dir(program: StreamGraph, spec: JobSpec) -> str | None:
+    """Where the checkpoint goes that a later run starts from; BATCH jobs have none, as in Flink."""
+    if not runs_in_batch(program, spec.option("execution.runtime-mode")):
+        return spec.checkpoint_dir
+    if spec.option("execution.state-recovery.path") is not None:
+        raise SavepointError(
+            "a job in BATCH mode reads its whole input, so it cannot start from a savepoint",
+            where=spec.option("execution.state-recovery.path"),
+            fix="use RuntimeExecutionMode.STREAMING, or take execution.state-recovery.path away",
+        )
+    if spec.checkpoint_dir is not None:
+        log.warning(
+            "job %s runs in BATCH mode, which keeps no checkpoint: execution.checkpointing.dir is "
+            "not used, and a run that fails starts from the beginning",
+            spec.name,
+        )
+    return None
+
+
+def _for_a_look(program: StreamGraph, spec: JobSpec) -> JobSpec:
+    """A preview in BATCH mode reads in small batches, too, where that gives the same records."""
+    physical = plan(program, plan_options(spec))
+    if not (physical.batch and physical.looks_at_single_records):
+        return spec
+    return replace(spec, options={**spec.options, "execution.runtime-mode": "STREAMING"})
+
+
+# --- before anything runs ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """A planned job whose directory is its own."""
+
+    job_id: str
+    physical: PhysicalPlan
+    program: Fingerprint
+    stored: Identity | None
+    lease: Lease | None
+    savepoint: Savepoint | None
+    matches: list[Match]
+
+
+def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
+    """Plan the job and make sure that its directory is its own; changes nothing if it is not."""
+    stored = job_dir.read_identity()
+    savepoint = _savepoint(spec, stored, job_dir)
+    # the id in the job's directory, so that a restarted job is the same job
+    job_id = new_job_id() if stored is None else stored.job_id
+    physical = plan(graph, plan_options(spec, job_id, savepoint))
+    if physical.batch:
+        check_gives_all_at_once(physical)
+    now = fingerprint(graph, physical)
+    drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))
+    matches: list[Match] = []
+    if savepoint is not None:
+        renamed = spec.option("execution.state-recovery.uid-mapping")
+        matches = compare(savepoint, now, renamed, declared_types(physical))
+        check(savepoint, matches, allow_dropped=drop)
+    else:
+        job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)
+    if spec.option("headrace.jobs.unique-names"):
+        Registry.of(spec.configuration()).check_name_is_free(spec.name, job_id)
+    lease: Lease | None = None
+    if not job_dir.temporary:
+        lease = Lease(
+            job_dir.storage,
+            spec.name,
+            lease_s=spec.option("headrace.checkpoint.lease") / 1000,
+            local_path=job_dir.local_path,
+        )
+        lease.acquire()
+        if job_dir.read_identity() != stored:  # another job came and went in between
+            lease.release()
+            return _claim(graph, spec, job_dir)
+    return _Claimed(job_id, physical, now, stored, lease, savepoint, matches)
+
+
+def _savepoint(spec: JobSpec, stored: Identity | None, job_dir: JobDir) -> Savepoint | None:
+    """What the job starts from; None for its own checkpoint, or nothing."""
+    location = spec.option("execution.state-recovery.path")
+    if location is None or (stored is not None and stored.restored_from == location):
+        return None
+    savepoint = read_savepoint(location)
+    if stored is not None:
+        raise SavepointError(
+            f"{job_dir.location} already holds the checkpoint of job {stored.name!r}",
+            where=location,
+            fix="restore into another execution.checkpointing.dir; without a savepoint the job "
+            "goes on from its checkpoint",
+        )
+    return savepoint
+
+
+def check_gives_all_at_once(physical: PhysicalPlan) -> None:
+    """BATCH mode takes the input in one batch, so no source may hold any of it back."""
+    for each in physical.sources:
+        if not each.source.gives_all_at_once():
+            raise PlanError(
+                f"{each.source.describe()} gives its records little by little, and BATCH mode "
+                "takes all of them at once",
+                where=each.step.call_site,
+                fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
+            )
+
+
+# --- the job -------------------------------------------------------------------------------------
+
+
+def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple[Job, JobAgent]:
+    job_id, physical = claimed.job_id, claimed.physical
+    place = Place(job_id, job_dir.location, temporary=job_dir.temporary)
+    host.prepare(physical, place)
+    checkpoints = host.checkpoints(physical, place)
+    if claimed.savepoint is not None:
+        _check_sources(physical, host, claimed.savepoint)
+        restore(checkpoints, claimed.savepoint, claimed.program, claimed.matches)
+    if claimed.stored is None and not job_dir.temporary:
+        job_dir.states.begin(
+            {} if claimed.savepoint is None else restored_states(claimed.savepoint, claimed.matches)
+        )
+    # last: a directory that says whose it is holds a whole checkpoint
+    origin = None if claimed.savepoint is None else claimed.savepoint.location
+    job_dir.write_identity(claimed.stored, job_id, spec.name, claimed.program, origin)
+    snapshot = SnapshotJob(job_id, spec.name, job_dir.location, claimed.program, checkpoints)
+    job = Job(
+        job_id=job_id,
+        name=spec.name,
+        strategy=strategy_from_options(spec.configuration(), checkpointing=spec.interval_ms > 0),
+        make_attempt=lambda metrics: _attempt(physical, host, place, job_dir, metrics),
+        take_savepoint=partial(take_savepoint, snapshot),
+        savepoint_folder=lambda folder: _savepoint_folder(folder, spec, physical),
+        on_end=lambda job: _end(job, agent, job_dir, spec),
+        in_batch_mode=physical.batch,
+    )
+    record = new_record(
+        job,
+        checkpoint=None if job_dir.temporary else job_dir.location,
+        parallelism=spec.parallelism,
+        web=host.web,
+        kind=spec.kind,
+    )
+    registry = Registry.of(spec.configuration())
+    registry.forget_old()
+    agent = JobAgent(job, registry, record, claimed.lease)
+    return job, agent
+
+
+def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan) -> str:
+    if physical.batch:
+        raise SavepointError(
+            f"job {spec.name!r} runs in BATCH mode, which keeps no state between two runs",
+            fix="use RuntimeExecutionMode.STREAMING for a job that is to go on from a savepoint",
+        )
+    folder = wanted or spec.option("execution.checkpointing.savepoint-dir")
+    if folder is None:
+        raise SavepointError(
+            "nobody said where the savepoint should go",
+            fix="give a directory, or set execution.checkpointing.savepoint-dir",
+        )
+    return absolute_target(folder)
+
+
+def _check_sources(physical: PhysicalPlan, host: Host, savepoint: Savepoint) -> None:
+    for each in physical.sources:
+        if not host.lasting(each.source):
+            raise SavepointError(
+                f"source {each.step.name!r} is a batch DataFrame, whose rows are written anew for "
+                "every job: where the savepoint was among them cannot be told",
+                where=str(each.step.call_site),
+                fix=f"write the rows to files and read those; the savepoint is "
+                f"{savepoint.location}",
+            )
+
+
+def _end(job: Job, agent: JobAgent, job_dir: JobDir, spec: JobSpec) -> None:
+    """The last thing of a job: its file, its lock, and its checkpoint if that is not to stay."""
+    retention = spec.option("execution.checkpointing.externalized-checkpoint-retention")
+    cancelled = job.status is JobStatus.CANCELED
+    try:
+        if job_dir.temporary or (cancelled and retention == "DELETE_ON_CANCELLATION"):
+            job_dir.delete()
+    finally:
+        agent.end()
+
+
+def _attempt(
+    physical: PhysicalPlan, host: Host, place: Place, job_dir: JobDir, metrics: JobMetrics
+) -> Attempt:
+    """Open and start a run, with committers of its own."""
+    attempt = Attempt(
+        bounded=physical.bounded and not physical.batch,  # the run of a batch ends by itself
+        uses_time=physical.uses_time,
+        committers=_committers(physical, place),
+        metrics=metrics,
+        note_states=(lambda states: None) if job_dir.temporary else job_dir.states.add,
+    )
+    try:
+        attempt.start(host.open(physical, place, attempt.run_epoch))
+    except BaseException:
+        attempt.close()
+        raise
+    return attempt
+
+
+def _committers(physical: PhysicalPlan, place: Place) -> dict[str, tuple[str, Committer]]:
+    made: dict[str, tuple[str, Committer]] = {}
+    for step in physical.sinks:
+        uid = step.stable_id
+        sink = step.operator.sink  # type: ignore[union-attr]
+        folder = None if place.temporary else f"{place.directory}/sinks/{uid}"
+        context = CommitterContext(job_id=place.job_id, sink_uid=uid, state_dir=folder)
+        made[uid] = (f"{step.name} at {step.call_site}", sink.create_committer(context))
+    return made

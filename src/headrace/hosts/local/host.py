@@ -1,0 +1,379 @@
+"""The local host: a plan in this process, an epoch a transaction of one SQLite file.
+
+In: a JobSpec, then plans whose sources are written in Python.  Out: runs and checkpoints.
+Next: stages.py (the work of an epoch), database.py (what survives)
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from headrace.common.clock import wall_clock
+from headrace.errors import ConnectorError, UnsupportedStepError
+from headrace.hosts.local.database import FOLDER, Database, EpochPlan
+from headrace.hosts.local.stages import LocalStages, read_range
+from headrace.io.storage import local_path
+from headrace.runtime.savepoint.entries import export
+from headrace.runtime.savepoint.files import write_rows
+from headrace.runtime.task import VERSION_KEY
+from headrace.spi.host import SourcePosition
+from headrace.spi.python_source import PythonSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from headrace.graph.stream_graph import StreamGraph
+    from headrace.plan.physical import PhysicalPlan
+    from headrace.spi.host import Beginning, EpochResults, OnEpoch, Place
+    from headrace.spi.job_spec import JobSpec
+    from headrace.spi.source import Source
+
+_POLL_S = 0.01
+_RECORDS_PER_EPOCH = 100_000
+T = TypeVar("T")
+
+
+class LocalHost:
+    """Runs plans in this process; what a job keeps is in one file of its directory."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._spec = spec
+
+    @property
+    def web(self) -> dict[str, str]:
+        """There are no pages."""
+        return {}
+
+    def resolve(self, program: StreamGraph) -> None:
+        """Nothing to complete: Python evaluates all expressions here."""
+
+    def prepare(self, plan: PhysicalPlan, place: Place) -> None:
+        """Refuse what only Spark can read."""
+        for each in plan.sources:
+            if not isinstance(each.source, PythonSource):
+                raise UnsupportedStepError(
+                    f"{each.source.describe()} is read by Spark, and this job runs without it",
+                    where=each.step.call_site,
+                    fix="set headrace.execution.host: spark, or use a collection, a generator or "
+                    "a PythonSource",
+                )
+        if local_path(place.directory) is None:
+            raise UnsupportedStepError(
+                f"a job without Spark keeps its state on this machine, not in {place.directory}",
+                fix="set execution.checkpointing.dir to a path of this machine",
+            )
+
+    def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> LocalRun:
+        """A new run over what the job's file holds."""
+        limit = self._spec.option("source.max-records-per-batch") or _RECORDS_PER_EPOCH
+        return LocalRun(
+            plan,
+            Database(_folder(place)),
+            on_epoch,
+            records_per_epoch=None if plan.batch else limit,
+            interval_s=self._spec.interval_ms / 1000,
+        )
+
+    def checkpoints(self, plan: PhysicalPlan, place: Place) -> LocalCheckpoints:
+        """What the job's file holds."""
+        return LocalCheckpoints(plan, _folder(place))
+
+    def lasting(self, source: Source) -> bool:
+        """Whether a place in the source means the same to a new job."""
+        return True
+
+
+def _folder(place: Place) -> str:
+    return f"{local_path(place.directory)}/{FOLDER}"
+
+
+class LocalRun:
+    """A thread that makes one epoch after the other.
+
+    Args:
+        plan: what is run.
+        database: of the job.
+        on_epoch: called for every epoch.
+        records_per_epoch: of each source; None to take everything in one epoch.
+        interval_s: from the start of one epoch to the next.
+    """
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        database: Database,
+        on_epoch: OnEpoch,
+        *,
+        records_per_epoch: int | None,
+        interval_s: float = 0.0,
+    ) -> None:
+        self._plan = plan
+        self._database = database
+        self._on_epoch = on_epoch
+        self._limit = records_per_epoch
+        self._interval_s = interval_s
+        self._stages = LocalStages(plan, database.store, wall_clock)
+        self._sources: list[PythonSource] = [each.source for each in plan.sources]  # type: ignore[misc]
+        self._positions = database.positions(len(self._sources))
+        self._commands: list[str] = []
+        self._wake_at: int | None = None
+        self._error: BaseException | None = None
+        # guards the commands, and tells waiters that something has changed
+        self._changed = threading.Condition()
+        self._idle = False
+        self._stopped = False
+        self._busy = False
+        self._thread = threading.Thread(target=self._run, name="headrace-local", daemon=True)
+
+    # --- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin."""
+        for source in self._sources:
+            source.open()
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until it ends."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def wait_until_idle(self) -> None:
+        """Until everything that the sources have now is processed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._over or (self._idle and not self._commands))
+        if self._error is not None:
+            raise self._error
+
+    def exhausted(self) -> bool:
+        """Whether every source that may hold records back has given them all."""
+        return all(
+            source.is_exhausted(position)
+            for source, position in zip(self._sources, self._positions, strict=True)
+        )
+
+    def end_input(self) -> None:
+        """Let event time reach its end in the next epoch."""
+        self._command("end")
+
+    def wake_at(self, when_ms: int | None) -> None:
+        """Have an epoch at this time."""
+        self._wake_at = when_ms
+
+    def _command(self, command: str) -> None:
+        with self._changed:
+            self._commands.append(command)
+            self._idle = False
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End: the epoch that is running does not count."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Release everything."""
+        self.stop()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
+        if not self._thread.is_alive():
+            self._release()
+
+    def _release(self) -> None:
+        self._stages.close()
+        self._database.close()
+        for source in self._sources:
+            source.close()
+
+    @property
+    def _over(self) -> bool:
+        return self._stopped or self._error is not None or not self._thread.is_alive()
+
+    @property
+    def in_epoch(self) -> bool:
+        """Whether an epoch is being made, run or committed."""
+        return self._busy
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the sources have nothing for an epoch."""
+        return self._idle
+
+    @property
+    def can_run_again(self) -> bool:
+        """Always: this process is the host."""
+        return True
+
+    # --- epochs ----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped:
+                began = time.monotonic()
+                self._busy = True
+                plan = self._database.planned() or self._new_plan()
+                if plan is not None:
+                    self._run_epoch(plan)
+                self._busy = False
+                if plan is None:
+                    self._rest(_POLL_S, idle=True)
+                elif self._limit is None:
+                    return  # BATCH mode: the one epoch is over
+                else:
+                    self._rest(began + self._interval_s - time.monotonic(), idle=False)
+        except BaseException as error:
+            self._error = None if self._stopped else error
+        finally:
+            self._busy = False
+            with self._changed:
+                self._stopped = True
+                self._changed.notify_all()
+
+    def _rest(self, seconds: float, *, idle: bool) -> None:
+        with self._changed:
+            if idle and not self._commands:
+                self._idle = True
+                self._changed.notify_all()
+            if seconds > 0:
+                self._changed.wait_for(lambda: self._stopped or bool(self._commands), seconds)
+
+    def _new_plan(self) -> EpochPlan | None:
+        """What the next epoch reads; None if there is nothing to do."""
+        ranges = [
+            self._ranges(source, position)
+            for source, position in zip(self._sources, self._positions, strict=True)
+        ]
+        with self._changed:
+            commands = list(self._commands)
+        if self._wake_at is not None and wall_clock() >= self._wake_at:
+            self._wake_at = None
+            commands.append("tick")
+        last = self._database.last_epoch()
+        first = last is None and self._limit is None  # an empty BATCH job has its epoch, too
+        if not (any(ranges) or commands or first):
+            return None
+        self._idle = False
+        plan = EpochPlan(0 if last is None else last + 1, ranges, commands)
+        self._database.plan(plan)
+        return plan
+
+    def _ranges(self, source: PythonSource, position: dict[str, Any]) -> dict[str, list[Any]]:
+        """By split, from where to where; splits without news are left out."""
+        left = self._limit
+        found: dict[str, list[Any]] = {}
+        for split in sorted(source.splits()):
+            start = position[split] if split in position else source.initial_offset(split)
+            end = source.latest_offset(split, start)
+            if left is not None:
+                end = min(end, start + left)
+                left -= end - start
+            if end != start:
+                found[split] = [start, end]
+        return found
+
+    def _run_epoch(self, plan: EpochPlan) -> None:
+        after = [
+            {**position, **{split: end for split, (_, end) in ranges.items()}}
+            for position, ranges in zip(self._positions, plan.ranges, strict=True)
+        ]
+        self._database.begin()
+        try:
+            self._on_epoch(plan.epoch, lambda: self._work(plan))
+        except BaseException:
+            self._stages.forget()  # what they hold is ahead of what counts
+            self._database.roll_back()
+            raise
+        self._database.commit(plan.epoch, after)
+        self._positions = after
+        with self._changed:
+            for command in plan.commands:
+                if command in self._commands:
+                    self._commands.remove(command)
+        for source, position in zip(self._sources, after, strict=True):
+            source.commit(position)
+
+    def _work(self, plan: EpochPlan) -> EpochResults:
+        inputs = [
+            [
+                [
+                    part
+                    for split, (start, end) in ranges.items()
+                    for part in read_range(source, split, start, end)
+                ]
+            ]
+            for source, ranges in zip(self._sources, plan.ranges, strict=True)
+        ]
+        return self._stages.run(plan.epoch, inputs, commands=plan.commands)
+
+
+class LocalCheckpoints:
+    """What a job's file holds: into a savepoint, and out of one.
+
+    Args:
+        plan: the program.
+        folder: of the job.
+    """
+
+    def __init__(self, plan: PhysicalPlan, folder: str) -> None:
+        self._plan = plan
+        self._folder = folder
+
+    def last_epoch(self) -> int | None:
+        """The newest epoch that is committed."""
+        return self._with_database(Database.last_epoch)
+
+    def _with_database(self, action: Callable[[Database], T]) -> T:
+        database = Database(self._folder)
+        try:
+            return action(database)
+        finally:
+            database.close()
+
+    def save(
+        self, epoch: int, location: str, max_parallelism: Mapping[str, int]
+    ) -> list[SourcePosition]:
+        """Write entries as Parquet; where the sources were."""
+        return self._with_database(partial(self._save, epoch, location, max_parallelism))
+
+    def _save(
+        self, epoch: int, location: str, widths: Mapping[str, int], database: Database
+    ) -> list[SourcePosition]:
+        database.begin()  # a look at one moment: the job may go on meanwhile
+        if database.last_epoch() != epoch:
+            raise ConnectorError(f"epoch {epoch} is no longer the newest, and only that is kept")
+        for stage, subtask in database.tasks():
+            entries = export(database.store(stage, subtask), widths)  # type: ignore[arg-type]
+            write_rows(location, f"stage-{stage}-{subtask}", entries)
+        return [
+            SourcePosition((json.dumps(position),))
+            for position in database.positions(len(self._plan.sources))
+        ]
+
+    def begin_with(self, beginning: Beginning) -> None:
+        """Fill the file with a savepoint's state and places."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._with_database(partial(self._begin_with, beginning))
+
+    def _begin_with(self, beginning: Beginning, database: Database) -> None:
+        database.begin()
+        for number, stage in enumerate(self._plan.stages):
+            for subtask in range(self._plan.slots):
+                store = database.store(stage.level, subtask)
+                beginning.load(number, subtask, store)
+                # without a version a task would believe that there is nothing to read
+                store.put(VERSION_KEY, b"restored")
+        database.commit(0, [_position(position) for position in beginning.positions])
+
+
+def _position(saved: SourcePosition | None) -> dict[str, Any]:
+    if saved is None or saved.offsets[0] is None:
+        return {}
+    found: dict[str, Any] = json.loads(saved.offsets[0])
+    return found

@@ -1,0 +1,128 @@
+"""The stages of a plan in one process: what Spark's shuffles and tasks do, as a loop.
+
+In: records for every source, commands.  Out: what the tasks told (EpochResults).
+Next: runtime/task.py
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from headrace.runtime.exchange.control_packets import control_packets, source_edges
+from headrace.runtime.messages import read_messages
+from headrace.runtime.pages.store import DictStore
+from headrace.runtime.task import StopTask, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from headrace.data.records import Records
+    from headrace.plan.physical import PhysicalPlan
+    from headrace.runtime.exchange.outbox import Packet
+    from headrace.runtime.pages.store import PageStore
+    from headrace.runtime.stage import StagePlan
+    from headrace.spi.host import EpochResults
+
+# subtask -> (channel, seq, content)
+Mail = dict[int, list[tuple[int, int, bytes]]]
+# of one task of a source: (split, records) in order
+Parts = list[tuple[str, "Records"]]
+_CHANNELS_PER_SOURCE = 1_000
+
+
+class LocalStages:
+    """All tasks of a plan; their functions stay open from epoch to epoch.
+
+    Args:
+        plan: what is run.
+        store_of: the store of (stage, subtask).
+        clock: processing time in epoch milliseconds.
+    """
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        store_of: Callable[[int, int], PageStore],
+        clock: Callable[[], int],
+    ) -> None:
+        self._plan = plan
+        self._store_of = store_of
+        self._clock = clock
+        self.tasks: dict[tuple[int, int], Task] = {}
+
+    def run(
+        self, epoch: int, inputs: Iterable[list[Parts]], *, commands: Iterable[str] = ()
+    ) -> EpochResults:
+        """Run one epoch.
+
+        Args:
+            epoch: its number.
+            inputs: for every source in order, what each of its tasks reads.
+            commands: ``tick`` and ``end``.
+        """
+        mail: Mail = {}
+        for number, (source, tasks) in enumerate(zip(self._plan.sources, inputs, strict=False)):
+            for part, parts in enumerate(tasks):
+                task = self._new_task(source.stage, part, DictStore())
+                packets = task.run_source(parts, epoch, uuid.uuid4().hex)
+                _deliver(mail, number * _CHANNELS_PER_SOURCE + part, packets)
+        if commands := list(commands):
+            edges = source_edges(source.stage for source in self._plan.sources)
+            sent = control_packets(edges, self._plan.slots, end="end" in commands)
+            _deliver(mail, len(self._plan.sources) * _CHANNELS_PER_SOURCE, sent)
+        for stage in self._plan.stages:
+            mail = self._run_stage(stage, mail, epoch)
+        return read_messages([content for box in mail.values() for _, _, content in box])
+
+    def _run_stage(self, stage: StagePlan, mail: Mail, epoch: int) -> Mail:
+        following: Mail = {}
+        for subtask, packets in sorted(mail.items()):
+            task = self._task(stage, subtask)
+            _deliver(following, subtask, task.run_packets(packets, epoch, uuid.uuid4().hex))
+        return following
+
+    def _task(self, stage: StagePlan, subtask: int) -> Task:
+        key = (stage.level, subtask)
+        if key not in self.tasks:
+            self.tasks[key] = self._new_task(stage, subtask, self._store_of(*key))
+        return self.tasks[key]
+
+    def _new_task(self, stage: StagePlan, subtask: int, store: PageStore) -> Task:
+        copied = pickle.loads(cloudpickle.dumps(stage))  # as a worker gets it
+        return Task(copied, subtask, store, clock=self._clock)
+
+    def forget(self) -> None:
+        """As if all processes had died: only what is stored survives."""
+        self.tasks.clear()
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        for task in self.tasks.values():
+            task.close()
+        self.tasks.clear()
+
+
+def _deliver(mail: Mail, channel: int, packets: Iterator[Packet]) -> None:
+    try:
+        for packet in packets:
+            mail.setdefault(packet.slot, []).append((channel, packet.seq, packet.content))
+    except StopTask:
+        pass  # the error is on its way to the driver
+
+
+def read_range(source: Any, split: str, start: Any, end: Any) -> Parts:
+    """The records of a range of a source written in Python."""
+    from headrace.data.codec import codec_for
+    from headrace.data.records import Records
+
+    columns = source.read_columns(split, start, end)
+    if columns is not None:
+        codec = codec_for(source.produced_type())
+        return [(split, Records(codec.decode(batch))) for batch in columns]
+    values = list(source.read(split, start, end))
+    times = [source.timestamp(value) for value in values] if source.has_timestamps() else None
+    return [(split, Records(values, times))] if values else []

@@ -1,0 +1,189 @@
+"""The Spark host: a plan as one streaming query, an epoch as one micro-batch.
+
+    plan ─▶ PacketProgram or NativeProgram: a streaming DataFrame, and what a batch of it told
+         ─▶ MicroBatchRun (microbatch/run.py): the query, its commands, its sources
+
+In: a JobSpec, then plans.  Out: runs, and checkpoints (state/checkpoints.py).
+Next: microbatch/build.py
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.errors import InternalError
+from headrace.hosts.spark.dataframe import dataframe_of
+from headrace.hosts.spark.microbatch.build import build_packets
+from headrace.hosts.spark.microbatch.results import packets_of
+from headrace.hosts.spark.microbatch.run import MicroBatchRun
+from headrace.hosts.spark.native.job import native_settings, open_native, run_native_batch
+from headrace.hosts.spark.native.types import resolve_types
+from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
+from headrace.hosts.spark.session import base_session, job_session, state_store_settings
+from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
+from headrace.hosts.spark.sources.opening import SourceOptions, has_lasting_place, streams_of
+from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER, SparkCheckpoints
+from headrace.hosts.spark.user_files import ship
+from headrace.io.storage import local_path
+from headrace.runtime.messages import read_messages
+from headrace.spi.host import EpochResults
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.graph.nodes import Step
+    from headrace.graph.stream_graph import StreamGraph
+    from headrace.hosts.spark.microbatch.query import SparkQuery
+    from headrace.plan.physical import NativeJob, PhysicalPlan
+    from headrace.spi.host import OnEpoch, Place
+    from headrace.spi.job_spec import JobSpec
+    from headrace.spi.source import Source
+
+
+class SparkHost:
+    """Runs plans on the running Spark of this process, or on one that it starts."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._spec = spec
+        self._base: SparkSession | None = spec.session
+        self._session: SparkSession | None = None
+
+    @property
+    def base(self) -> SparkSession:
+        """The session that jobs have in common."""
+        if self._base is None:
+            self._base = base_session(self._spec.spark_settings, self._spec.master)
+        return self._base
+
+    @property
+    def web(self) -> dict[str, str]:
+        """Spark's own pages."""
+        address = self.base.sparkContext.uiWebUrl
+        return {"spark": address} if address else {}
+
+    def resolve(self, program: StreamGraph) -> None:
+        """Ask Spark's analyser for the types of native steps."""
+        resolve_types(program, self.base)
+
+    def prepare(self, plan: PhysicalPlan, place: Place) -> None:
+        """Make the session of the job."""
+        spec = self._spec
+        # One more than is asked for: state is a batch ahead until the batch is committed, and with
+        # one Spark would clear away what the committed batch needs as soon as that is stored.
+        retained = spec.option("execution.checkpointing.num-retained") + 1
+        self._session = job_session(
+            self.base,
+            {
+                **native_settings(plan.native_job, own_query=True),
+                **state_store_settings(
+                    spec.option("state.backend.type"), native=plan.native_job is not None
+                ),
+                **ship(self.base.sparkContext, spec.option),
+                "spark.sql.streaming.minBatchesToRetain": str(retained),
+                **spec.spark_settings,
+            },
+            plan.slots,
+            local_checkpoint=local_path(place.directory) is not None,
+        )
+
+    @property
+    def session(self) -> SparkSession:
+        """The session of the job."""
+        assert self._session is not None, "prepare() makes it"
+        return self._session
+
+    def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> MicroBatchRun:
+        """A new query over the plan."""
+        options = SourceOptions.from_configuration(
+            self._spec.options,
+            parallelism=self._spec.parallelism,
+            unlimited=plan.batch,
+            in_pieces=self._spec.kind == "preview",
+        )
+        native = plan.native_job
+        program: _Program = (
+            _PacketProgram(plan) if native is None else _NativeProgram(native, place.job_id)
+        )
+        frame = program.open(self.session, place.directory, options)
+        return MicroBatchRun(
+            plan,
+            frame,
+            directory=place.directory,
+            name=self._spec.name,
+            interval_ms=self._spec.interval_ms,
+            results=program.results,
+            on_epoch=on_epoch,
+            feeds=options.piece_writers or (),
+        )
+
+    def checkpoints(self, plan: PhysicalPlan, place: Place) -> SparkCheckpoints:
+        """What Spark has stored of the job."""
+        streams = tuple(streams_of(each.source) for each in plan.sources)
+        return SparkCheckpoints(
+            self.session,
+            place.directory,
+            streams=streams,
+            stages=len(plan.stages),
+            slots=plan.slots if plan.stages else 1,
+            commands=plan.uses_time,
+        )
+
+    def lasting(self, source: Source) -> bool:
+        """Whether a place in the source means the same to a new job."""
+        return has_lasting_place(source)
+
+    # --- what only Spark has ---------------------------------------------------------------------
+
+    def frame_of(self, plan: PhysicalPlan, end: Step) -> DataFrame:
+        """The records that reach a step as a streaming DataFrame."""
+        return dataframe_of(plan, end, self._spec, self.base)
+
+    @staticmethod
+    def source_of(frame: DataFrame) -> DataFrameSource:
+        """The source that reads a DataFrame."""
+        return DataFrameSource(frame)
+
+
+class _Program(Protocol):
+    """What a query reads, and what a batch of it comes to."""
+
+    def open(self, spark: SparkSession, directory: str, options: SourceOptions) -> DataFrame: ...
+
+    def results(self, batch: Any, number: int, query: SparkQuery) -> EpochResults: ...
+
+
+class _PacketProgram:
+    """Stages in Python: a batch is packets for the driver."""
+
+    def __init__(self, plan: PhysicalPlan) -> None:
+        self._plan = plan
+
+    def open(self, spark: SparkSession, directory: str, options: SourceOptions) -> DataFrame:
+        # an id for every attempt: workers must not go on with what they cached in the last one
+        return build_packets(self._plan, spark, directory, uuid.uuid4().hex, options)
+
+    def results(self, batch: Any, number: int, query: SparkQuery) -> EpochResults:
+        if self._plan.batch and number > 0:
+            raise InternalError(f"a job in BATCH mode was given a second batch, number {number}")
+        return read_messages(packets_of(batch))
+
+
+class _NativeProgram:
+    """All on Catalyst: a batch is rows, which Spark writes to the files of sinks."""
+
+    def __init__(self, job: NativeJob, job_id: str) -> None:
+        self._job = job
+        self._job_id = job_id
+
+    def open(self, spark: SparkSession, directory: str, options: SourceOptions) -> DataFrame:
+        if self._job.window is not None:
+            begin_event_time_anew(f"{directory}/{QUERY_FOLDER}")
+        return open_native(self._job, spark, directory, options, own_query=True)
+
+    def results(self, batch: Any, number: int, query: SparkQuery) -> EpochResults:
+        windowed = self._job.window is not None
+        return EpochResults(
+            run_native_batch(batch, self._job, number, self._job_id),
+            at_end_of_time=windowed and is_at_end(query.watermark_ms()),
+        )

@@ -1,0 +1,127 @@
+"""One run of a plan as a query of micro-batches: what control/ steers.
+
+In: a streaming DataFrame (build.py), what a batch of it told.  Out: epochs, the end, or an error.
+Next: query.py (the query itself), commands.py (ticks and the end of input)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.hosts.spark.microbatch.build import control_dir
+from headrace.hosts.spark.microbatch.commands import CommandWriter
+from headrace.hosts.spark.microbatch.query import SparkQuery
+from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER
+from headrace.io.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from headrace.hosts.spark.sources.file_pieces import PieceWriter
+    from headrace.plan.physical import PhysicalPlan
+    from headrace.spi.host import EpochResults, OnEpoch
+
+
+class MicroBatchRun:
+    """A query, its commands and its sources.
+
+    Args:
+        plan: what is run.
+        frame: the plan as a streaming DataFrame.
+        directory: of the job.
+        name: shown in Spark's UI.
+        interval_ms: time between the starts of two batches.
+        results: runs a batch: called with its DataFrame, its number and the query.
+        on_epoch: called for every batch.
+        feeds: write what the query reads, until it ends.
+    """
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        frame: DataFrame,
+        *,
+        directory: str,
+        name: str,
+        interval_ms: int,
+        results: Callable[[Any, int, SparkQuery], EpochResults],
+        on_epoch: OnEpoch,
+        feeds: Sequence[PieceWriter] = (),
+    ) -> None:
+        self._plan = plan
+        self._commands = (
+            CommandWriter(Storage.open(control_dir(directory))) if plan.uses_time else None
+        )
+        self._query = SparkQuery(
+            frame,
+            checkpoint=f"{directory}/{QUERY_FOLDER}",
+            name=name,
+            interval_ms=interval_ms,
+            once=plan.batch,
+            on_batch=lambda batch, number: on_epoch(
+                number, lambda: results(batch, number, self._query)
+            ),
+            feeds=feeds,
+        )
+
+    def start(self) -> None:
+        """Start the query."""
+        self._query.start()
+
+    def wait(self) -> None:
+        """Until the query ends."""
+        self._query.wait()
+
+    def wait_until_idle(self) -> None:
+        """Until everything that the sources have now is processed."""
+        self._query.wait_until_idle()
+
+    def exhausted(self) -> bool:
+        """Whether every source that may hold records back has given them all."""
+        limited = [
+            (number, plan.source)
+            for number, plan in enumerate(self._plan.sources)
+            if plan.source.may_hold_back()
+        ]
+        offsets = self._query.source_offsets() if limited else []
+        return self._query.has_read_feeds() and all(
+            number < len(offsets) and source.is_exhausted(offsets[number] or {})
+            for number, source in limited
+        )
+
+    def end_input(self) -> None:
+        """Let event time reach its end."""
+        if self._commands is not None:
+            self._commands.send("end")
+
+    def wake_at(self, when_ms: int | None) -> None:
+        """Have a batch at this time."""
+        if self._commands is not None:
+            self._commands.wake_at(when_ms)
+
+    def stop(self) -> None:
+        """End the query; the batch that is running is thrown away."""
+        self._query.stop()
+
+    def close(self) -> None:
+        """No more ticks."""
+        self._query.stop()
+        if self._commands is not None:
+            self._commands.close()
+
+    @property
+    def in_epoch(self) -> bool:
+        """Whether a batch is being made, run or written to the checkpoint."""
+        return self._query.in_batch
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has started, and the sources have nothing for a batch."""
+        return self._query.is_waiting
+
+    @property
+    def can_run_again(self) -> bool:
+        """Whether Spark itself is still there."""
+        return self._query.can_run_again

@@ -1,0 +1,67 @@
+"""What the tasks of an epoch told the driver: errors, counts, new states, what sinks staged.
+
+In: packets of the last stage.  Out: EpochResults (spi/host.py).  Next: control/attempt.py acts on
+them
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from headrace.data.records import MAX_TIMESTAMP
+from headrace.errors import JobError
+from headrace.runtime.exchange.buffers import content_of, frames_of
+from headrace.spi.host import EpochResults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def read_messages(packets: Iterable[bytes]) -> EpochResults:
+    """Open the packets that reached the driver."""
+    found = EpochResults()
+    for packet in packets:
+        for frame in frames_of(packet):
+            message = content_of(frame)
+            if message is not None:
+                _MESSAGES[message[0]](found, *message[1:])
+    return found
+
+
+def _on_commit(found: EpochResults, uid: str, committables: list[Any]) -> None:
+    found.committables.setdefault(uid, []).extend(committables)
+
+
+def _on_report(
+    found: EpochResults, level: int, subtask: int, report: dict[str, Any], wake_at: int | None
+) -> None:
+    found.reports.append((subtask, report))
+    if wake_at is not None:
+        found.wake_at = wake_at if found.wake_at is None else min(found.wake_at, wake_at)
+    found.at_end_of_time |= any(
+        content["watermark"] == MAX_TIMESTAMP for content in report.values()
+    )
+
+
+def _on_states(found: EpochResults, uid: str, news: dict[str, dict[str, Any]]) -> None:
+    mine = found.states.setdefault(uid, {})
+    mine.update({name: said or mine.get(name, {}) for name, said in news.items()})
+
+
+def _on_error(found: EpochResults, content: bytes) -> None:
+    if found.error is None:
+        try:
+            found.error, cause = pickle.loads(content)
+            assert found.error is not None
+            found.error.__cause__ = cause
+        except Exception as error:
+            found.error = JobError(f"a task failed, and its error could not be read: {error}")
+
+
+_MESSAGES: dict[str, Callable[..., None]] = {
+    "commit": _on_commit,
+    "report": _on_report,
+    "states": _on_states,
+    "error": _on_error,
+}

@@ -1,0 +1,136 @@
+"""What carries a program out: the one way from an environment to a job.
+
+    env.execute() ─▶ executor() ─▶ Executor.execute(program, spec) ─▶ JobHandle
+
+Implementations: control/executor.py (plans, claims a checkpoint, runs on a host), and
+cli/program.py (remembers what would be run).  `while_executing_with` puts another one in their
+place, for the programs that run inside of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.spi.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from headrace.common.job_status import JobStatus
+    from headrace.graph.nodes import Step
+    from headrace.graph.stream_graph import StreamGraph
+    from headrace.spi.job_spec import JobSpec
+    from headrace.spi.source import Source
+
+
+class JobHandle(Protocol):
+    """A started job. All methods may be called from any thread."""
+
+    @property
+    def job_id(self) -> str:
+        """The same after a restart of the job."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def status(self) -> JobStatus:
+        """Where the job is in its life."""
+        ...
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why it failed; None as long as it has not."""
+        ...
+
+    @property
+    def failures(self) -> Sequence[Any]:
+        """What went wrong on the way, the oldest first; each has an ``error``."""
+        ...
+
+    @property
+    def metrics(self) -> Any:
+        """Its counts (control/metrics.py)."""
+        ...
+
+    @property
+    def in_batch_mode(self) -> bool:
+        """Whether the whole input is read before there is a result."""
+        ...
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the first epoch is over, or the sources had nothing for one."""
+        ...
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Until the job has ended; False if it has not after the timeout."""
+        ...
+
+    def cancel(self) -> None:
+        """End now; what was committed stays."""
+        ...
+
+    def stop(self, *, drain: bool = False) -> None:
+        """End behind the epoch that is running."""
+        ...
+
+    def savepoint(self, folder: str | None = None) -> Any:
+        """Write a savepoint of the newest committed epoch; the job goes on."""
+        ...
+
+    def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Any:
+        """End behind the epoch that is running, and write a savepoint of exactly that."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs programs, and answers what a program asks about where it runs."""
+
+    def execute(self, program: StreamGraph, spec: JobSpec) -> JobHandle:
+        """Start a job; errors in the program are raised here, before anything runs."""
+        ...
+
+    def explain(self, program: StreamGraph, spec: JobSpec, *, as_json: bool = False) -> str:
+        """The plan of a program as text, or in Flink's JSON."""
+        ...
+
+    def session(self, spec: JobSpec) -> Any:
+        """What programs of the spec run on, started if it has to be: a SparkSession."""
+        ...
+
+    def source_of(self, data: Any) -> Source:
+        """The source that reads what the host has of its own: a DataFrame."""
+        ...
+
+    def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> Any:
+        """The records that reach a step as the host's own stream: a DataFrame."""
+        ...
+
+
+EXECUTORS: Registry[Executor] = Registry(
+    "executor", "headrace.executors", {"job": "headrace.control.executor:JobExecutor"}
+)
+_in_place: contextvars.ContextVar[Executor | None] = contextvars.ContextVar(
+    "headrace_executor", default=None
+)
+
+
+def executor() -> Executor:
+    """The executor in place, else the one that runs jobs from this process."""
+    return _in_place.get() or EXECUTORS.new("job")
+
+
+@contextlib.contextmanager
+def while_executing_with(executor: Executor) -> Iterator[None]:
+    """Let programs that run inside of this be carried out by another executor."""
+    token = _in_place.set(executor)
+    try:
+        yield
+    finally:
+        _in_place.reset(token)

@@ -1,0 +1,236 @@
+"""What runs a plan, epoch by epoch: Spark's micro-batches, or this process alone.
+
+    Host.open(plan, place, on_epoch) ─▶ Run ─▶ on_epoch(n, work) for every epoch ─▶ wait() returns
+
+An *epoch* is the unit of exactly-once: what sources gave, what state became and what sinks staged
+in it count together or not at all.  A micro-batch is one kind of epoch.  A host calls ``on_epoch``
+with the epoch's number and the work that runs it; when that returns, the epoch is committed, and
+its number is not given again.  A host that dies in between repeats the epoch: the same number, the
+same input.
+
+In: a PhysicalPlan and a directory.  Out: calls of ``on_epoch``, the end, or an error.
+Implementations: hosts/spark/host.py, hosts/local/host.py.  Next: control/attempt.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from headrace.spi.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from headrace.errors import HeadraceError
+    from headrace.graph.nodes import Step
+    from headrace.graph.stream_graph import StreamGraph
+    from headrace.plan.physical import PhysicalPlan
+    from headrace.spi.job_spec import JobSpec
+    from headrace.spi.source import Source
+
+
+@dataclass(slots=True)
+class EpochResults:
+    """What the tasks of one epoch told the driver."""
+
+    # by uid of the sink
+    committables: dict[str, list[Any]] = field(default_factory=dict)
+    # (subtask, counts by uid of the operator)
+    reports: list[tuple[int, dict[str, dict[str, Any]]]] = field(default_factory=list)
+    # what operators stored for the first time in this run: uid -> name -> what it says of itself
+    states: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    # when the next processing-time timer is due
+    wake_at: int | None = None
+    error: HeadraceError | None = None
+    # whether the end of input has reached all operators: every window and timer has fired
+    at_end_of_time: bool = False
+
+
+# Called with the number of an epoch and the work that runs it.
+OnEpoch = Callable[[int, Callable[[], EpochResults]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run of a job is at home.
+
+    Attributes:
+        job_id: the same after a restart.
+        directory: of the job, a path or a URI; what hosts keep there belongs to them.
+        temporary: whether it goes away with the job.
+    """
+
+    job_id: str
+    directory: str
+    temporary: bool
+
+
+class Run(Protocol):
+    """One run of a plan, from its start to its end or failure."""
+
+    def start(self) -> None:
+        """Begin; epochs come on a thread of the host's from now on."""
+        ...
+
+    def wait(self) -> None:
+        """Until it ends; raises why it failed."""
+        ...
+
+    def wait_until_idle(self) -> None:
+        """Until everything that the sources have now is processed; raises why it failed."""
+        ...
+
+    def exhausted(self) -> bool:
+        """Whether every source that may hold records back has given them all."""
+        ...
+
+    def end_input(self) -> None:
+        """Let event time reach its end in the next epoch."""
+        ...
+
+    def wake_at(self, when_ms: int | None) -> None:
+        """Have an epoch at this time, for timers that are due; replaces an earlier wish."""
+        ...
+
+    def stop(self) -> None:
+        """End now: the epoch that is running is thrown away and will be repeated."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; the run has ended."""
+        ...
+
+    @property
+    def in_epoch(self) -> bool:
+        """Whether an epoch is being made, run or committed."""
+        ...
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has started, and the sources have nothing for an epoch."""
+        ...
+
+    @property
+    def can_run_again(self) -> bool:
+        """Whether the host is still there to open another run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePosition:
+    """Where one source of a plan was behind an epoch.
+
+    Attributes:
+        offsets: as JSON; a source may be several streams to a host. None: at its beginning.
+        numbers: the folders of a savepoint's ``sources/`` with what the host keeps beside them.
+        source: which one, for messages.
+    """
+
+    offsets: tuple[str | None, ...]
+    numbers: tuple[int, ...] = ()
+    source: str = ""
+
+
+# Fills the state of (stage from 0, subtask) in a store.
+LoadState = Callable[[int, int, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a checkpoint is to begin with, taken from a savepoint.
+
+    Attributes:
+        load: fills the state of every subtask.
+        positions: for every source of the plan in order; None for one that starts anew.
+        location: the savepoint, for what is kept beside positions.
+        old_directory: of the job that the savepoint is of: paths below it have moved.
+    """
+
+    load: LoadState
+    positions: Sequence[SourcePosition | None]
+    location: str
+    old_directory: str
+
+
+class Checkpoints(Protocol):
+    """What a host has stored of a job in its directory."""
+
+    def last_epoch(self) -> int | None:
+        """The newest epoch that is committed; None before the first."""
+        ...
+
+    def save(
+        self, epoch: int, location: str, max_parallelism: Mapping[str, int]
+    ) -> list[SourcePosition]:
+        """Write the state behind an epoch into a savepoint's directory; where the sources were.
+
+        Args:
+            epoch: a committed one; the job may be running meanwhile.
+            location: of the savepoint.
+            max_parallelism: of every operator that may have state, by uid.
+        """
+        ...
+
+    def begin_with(self, beginning: Beginning) -> None:
+        """Make the checkpoint that a run will begin with; what was there is removed."""
+        ...
+
+
+class Host(Protocol):
+    """Something that can run plans."""
+
+    def resolve(self, program: StreamGraph) -> None:
+        """Complete the types that only the host knows; starts it if it has to be."""
+        ...
+
+    def prepare(self, plan: PhysicalPlan, place: Place) -> None:
+        """Get ready for runs of a plan; raises what keeps it from running here."""
+        ...
+
+    def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> Run:
+        """A new run, not started yet."""
+        ...
+
+    def checkpoints(self, plan: PhysicalPlan, place: Place) -> Checkpoints:
+        """What is stored of the job."""
+        ...
+
+    def lasting(self, source: Source) -> bool:
+        """Whether a place in the source means the same to a new job with its own directory."""
+        ...
+
+    @property
+    def web(self) -> dict[str, str]:
+        """Pages that show the host at work, by name."""
+        ...
+
+
+@runtime_checkable
+class HasFrames(Protocol):
+    """A host with streams of its own beside headrace's: Spark and its DataFrames."""
+
+    @property
+    def base(self) -> Any:
+        """What programs run on, started if it has to be: a SparkSession."""
+        ...
+
+    def frame_of(self, plan: PhysicalPlan, end: Step) -> Any:
+        """The records that reach a step as a stream of the host's own."""
+        ...
+
+
+HOSTS: Registry[Host] = Registry(
+    "host",
+    "headrace.hosts",
+    {
+        "spark": "headrace.hosts.spark.host:SparkHost",
+        "local": "headrace.hosts.local.host:LocalHost",
+    },
+)
+
+
+def host_of(spec: JobSpec) -> Host:
+    """A host for a job, as it is configured."""
+    return HOSTS.new(spec.option("headrace.execution.host"), spec)

@@ -1,0 +1,57 @@
+"""Finds implementations of a seam by name: ours, and those that installed packages bring.
+
+A package brings one with an entry point: ``[project.entry-points."headrace.hosts"]``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+from headrace.errors import ConfigurationError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The implementations of one seam.
+
+    Args:
+        what: the word for one of them, for messages.
+        group: the group of entry points that others use.
+        own: name -> ``module:attribute`` of those that headrace brings.
+    """
+
+    def __init__(self, what: str, group: str, own: dict[str, str]) -> None:
+        self._what = what
+        self._group = group
+        self._own = own
+
+    def names(self) -> list[str]:
+        """All that can be found."""
+        return sorted({*self._own, *(point.name for point in entry_points(group=self._group))})
+
+    def find(self, name: str) -> Any:
+        """What the name stands for: a class, or a function that makes one.
+
+        Raises:
+            ConfigurationError: there is none of that name.
+        """
+        if name in self._own:
+            module, _, attribute = self._own[name].partition(":")
+            return getattr(importlib.import_module(module), attribute)
+        for point in entry_points(group=self._group, name=name):
+            return point.load()
+        known = self.names()
+        near = difflib.get_close_matches(name, known, n=1)
+        raise ConfigurationError(
+            f"there is no {self._what} {name!r}",
+            fix=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}",
+        )
+
+    def new(self, name: str, *args: Any) -> T:
+        """A new one, made with these arguments."""
+        made: T = self.find(name)(*args)
+        return made
