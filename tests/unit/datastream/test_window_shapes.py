@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from headrace.errors import InvalidArgumentError
 from headrace.runtime.operators.window import WindowOperator
 from headrace.runtime.windows.aligned import AlignedWindows
 from headrace.runtime.windows.general import GeneralWindows
@@ -77,6 +79,12 @@ def test_a_grid_knows_overlaps_and_holes() -> None:
     ]  # fmt: skip
 
 
+def test_a_grid_has_windows_of_some_size() -> None:
+    for size, slide in ((0, 1), (1, 0), (-1, 1)):
+        with pytest.raises(InvalidArgumentError, match="size_ms > 0 and slide_ms > 0"):
+            Grid(size, slide)
+
+
 class Renamed(TumblingEventTimeWindows[Any]):
     """Nothing but another name."""
 
@@ -104,8 +112,6 @@ class OnMyGrid(Shifted):
         return [TimeWindow(start, start + 4)]
 
     def window_shape(self) -> Any:
-        from dataclasses import replace
-
         return replace(super().window_shape(), grid=Grid(4, 4))
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.errors import InvalidArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,6 +33,12 @@ class Grid:
     size_ms: int
     slide_ms: int
     offset_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_ms <= 0 or self.slide_ms <= 0:
+            raise InvalidArgumentError(
+                f"a grid needs size_ms > 0 and slide_ms > 0, not {self.size_ms} and {self.slide_ms}"
+            )
 
     @property
     def overlapping(self) -> bool:

@@ -89,7 +89,7 @@ class WindowKit:
     def is_plain(self) -> bool:
         """Whether windows do nothing but fire when event time passes their end."""
         return (
-            self.shape.domain is TimeDomain.EVENT_TIME
+            self.event_time
             and self.description.trigger.fires_at_end() is TimeDomain.EVENT_TIME
             and self.description.evictor is None
             and not self.states.folded
