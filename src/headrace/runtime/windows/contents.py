@@ -9,6 +9,7 @@ its own way.  `NO_ENTRY` stands for the content of a window that holds nothing y
 
 from __future__ import annotations
 
+import operator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,13 @@ class Contents:
     """How records become what a window holds."""
 
     kind: ContentKind
-    # two contents become one; the earlier one comes first
-    merge: Callable[[Any, Any], Any]
     # whether `merge` may change what it is given and return it
     reuses = False
+
+    @property
+    def merge(self) -> Callable[[Any, Any], Any]:
+        """Makes one of two contents; the earlier one comes first."""
+        raise NotImplementedError
 
     def added(self, old: Any, value: Any, time: int) -> Any:
         """A content with a record more."""
@@ -81,8 +85,9 @@ class KeptRecords(Contents):
         old.append((value, time))
         return old
 
-    def merge(self, first: Any, second: Any) -> Any:
-        return first + second
+    @property
+    def merge(self) -> Callable[[Any, Any], Any]:
+        return operator.add
 
     def elements(self, content: Any) -> list[Any]:
         values = [value for value, _ in content]
@@ -104,7 +109,11 @@ class ReducedValue(Contents):
     kind = ContentKind.REDUCED
 
     def __init__(self, reduce: Any) -> None:
-        self.merge = self.reduce = callable_of(reduce, "reduce")
+        self.reduce = callable_of(reduce, "reduce")
+
+    @property
+    def merge(self) -> Callable[[Any, Any], Any]:
+        return self.reduce
 
     def added(self, old: Any, value: Any, time: int) -> Any:
         return value if old is NO_ENTRY else self.reduce(old, value)
@@ -132,8 +141,11 @@ class Accumulator(Contents):
         accumulator = self.aggregate.create_accumulator() if old is NO_ENTRY else old
         return self.aggregate.add(value, accumulator)
 
-    def merge(self, first: Any, second: Any) -> Any:
-        return self.aggregate.merge(first, second)
+    @property
+    def merge(self) -> Callable[[Any, Any], Any]:
+        """The user's own: panes call it three times a key and slide."""
+        merge: Callable[[Any, Any], Any] = self.aggregate.merge
+        return merge
 
     def elements(self, content: Any) -> list[Any]:
         return [self.aggregate.get_result(content)]
