@@ -1,7 +1,7 @@
 """Windows that take a shorter way (panes, plain sessions) give what windows one by one give.
 
-Both run the same script of records, watermarks, batch ends and restarts; a trigger of another class
-that does the same sends the second one the general way (runtime/operators/window.py).
+Both run the same script of records, watermarks, batch ends and restarts; the second one may only
+go the general way (runtime/windows/general.py).
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import (
     EventTimeSessionWindows,
-    EventTimeTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
 from headrace.runtime.operators.keyed import rolling_reduce
 from headrace.runtime.windows import panes
+from headrace.runtime.windows.aligned import AlignedWindows
+from headrace.runtime.windows.general import GeneralWindows
 from headrace.runtime.windows.rolling import RollingAggregate
+from headrace.runtime.windows.sessions import SessionWindows
 from headrace.testing import KeyedHarness
 
+ONE_BY_ONE = (GeneralWindows,)
 LATE = OutputTag("late", Types.PICKLED_BYTE_ARRAY())
 Record = tuple[str, int, int]  # key, number, time
-
-
-class GeneralWay(EventTimeTrigger[Any]):
-    """Does what its parent does; not being it is enough."""
 
 
 class CountSumMost(AggregateFunction):
@@ -231,10 +230,10 @@ def test_panes_give_what_windows_one_by_one_give(
     if "emits" in name:  # or a late record changes what the window emitted before it
         lateness = 0
     shared = Run(assigner, allowed_lateness_ms=lateness, **functions)
-    single = Run(assigner, allowed_lateness_ms=lateness, trigger=GeneralWay(), **functions)
-    assert single.operator.direct is None
+    single = Run(assigner, allowed_lateness_ms=lateness, strategies=ONE_BY_ONE, **functions)
+    assert type(single.operator.strategy) is GeneralWindows
     if name != "process" or not shared.operator.description.overlapping:
-        assert shared.operator.direct is not None
+        assert type(shared.operator.strategy) is AlignedWindows
     shared.play(steps)
     single.play(steps)
     assert shared.outcome() == single.outcome()
@@ -254,7 +253,7 @@ def test_rolling_aggregates_know_which_record_came_first(
     steps = [step for step in steps if step[0] != "batch"]  # the harness has one time for all
     shared = Run(assigner, allowed_lateness_ms=lateness, aggregate=RollingAggregate(kind, 1))
     single = Run(assigner, allowed_lateness_ms=lateness, reduce=rolling_reduce(kind, 1),
-                 trigger=GeneralWay())  # fmt: skip
+                 strategies=ONE_BY_ONE)  # fmt: skip
     shared.play(steps)
     single.play(steps)
     assert shared.outcome() == single.outcome()
@@ -270,9 +269,9 @@ def test_plain_sessions_give_what_merging_windows_give(
     if "emits" in name:
         lateness = 0
     plain = Run(assigner, allowed_lateness_ms=lateness, **functions)
-    merging = Run(assigner, allowed_lateness_ms=lateness, trigger=GeneralWay(), **functions)
-    assert plain.operator.direct is not None
-    assert merging.operator.direct is None
+    merging = Run(assigner, allowed_lateness_ms=lateness, strategies=ONE_BY_ONE, **functions)
+    assert type(plain.operator.strategy) is SessionWindows
+    assert type(merging.operator.strategy) is GeneralWindows
     plain.play(steps)
     merging.play(steps)
     assert plain.outcome() == merging.outcome()
@@ -286,7 +285,7 @@ def test_plain_sessions_hold_the_records_that_merging_windows_hold(
     assigner: Any, lateness: int, steps: list[Any]
 ) -> None:
     plain = Run(assigner, allowed_lateness_ms=lateness, function=Sorted())
-    merging = Run(assigner, allowed_lateness_ms=lateness, trigger=GeneralWay(), function=Sorted())
+    merging = Run(assigner, allowed_lateness_ms=lateness, strategies=ONE_BY_ONE, function=Sorted())
     plain.play(steps)
     merging.play(steps)
     assert plain.outcome() == merging.outcome()
@@ -325,7 +324,7 @@ def test_records_in_order_are_merged_in_order(assigner: Any, steps: list[Any]) -
         return first[0], f"{first[1]} {second[1]}", 0
 
     shared = Run(assigner, reduce=text)
-    single = Run(assigner, reduce=text, trigger=GeneralWay())
+    single = Run(assigner, reduce=text, strategies=ONE_BY_ONE)
     shared.play(steps)
     single.play(steps)
     assert shared.outcome()[0].keys() == single.outcome()[0].keys()

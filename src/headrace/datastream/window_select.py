@@ -13,11 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.api.window import (
-    CountSlidingWindowAssigner,
-    CountTumblingWindowAssigner,
-    GlobalWindows,
-)
 from headrace.common.call_site import call_site
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
 from headrace.errors import InvalidArgumentError
@@ -35,8 +30,6 @@ if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.windows.description import WindowDescription
-
-_TIMELESS = (CountSlidingWindowAssigner, CountTumblingWindowAssigner, GlobalWindows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +128,7 @@ class _Parts:
                     )
             return self._cell(part)
         if part.kind in BOUNDS:
-            if isinstance(self.windows.assigner, _TIMELESS):
+            if self.windows.assigner.window_shape().domain is None:
                 raise _wrong(
                     f"{type(self.windows.assigner).__name__} has no {part.kind}()",
                     "the bounds exist for windows of time only",

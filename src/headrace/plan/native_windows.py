@@ -11,17 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.api.window import (
-    EventTimeSessionWindows,
-    EventTimeTrigger,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-)
+from headrace.api.time_domain import TimeDomain
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
 from headrace.common.watermark_strategy import ColumnAssigner
 from headrace.runtime.operators.timestamps import TimestampsOperator
 
 if TYPE_CHECKING:
+    from headrace.api.window import WindowShape
     from headrace.common.watermark_strategy import WatermarkStrategy
     from headrace.graph.nodes import Step
 
@@ -36,12 +32,13 @@ def window_obstacle(step: Step) -> str | None:
     select = step.native.window
     assert select is not None
     windows = select.windows
-    assigner: Any = windows.assigner
+    shape = windows.assigner.window_shape()
+    durations = _durations(shape)
     if not windows.native:
         return "headrace.windows.native is off"
-    if type(assigner) not in _DURATIONS:
-        return f"Spark has no {type(assigner).__name__}"
-    if type(windows.trigger) is not EventTimeTrigger:
+    if durations is None:
+        return f"Spark has no {type(windows.assigner).__name__}"
+    if windows.trigger.fires_at_end() is not TimeDomain.EVENT_TIME:
         return "it has a trigger of its own"
     if windows.evictor is not None:
         return "it has an evictor"
@@ -49,22 +46,26 @@ def window_obstacle(step: Step) -> str | None:
         return "it is evaluated again for late records"
     if windows.late_tag is not None:
         return "its late records go to a side output"
-    if type(assigner) is SlidingEventTimeWindows and assigner._slide > assigner._size:
+    if shape.grid is not None and shape.grid.has_holes:
         return "there are gaps between its windows"
     if windows.over_all and windows.merging:
         return "Spark has no sessions over a whole stream"
     if not windows.over_all and not _is_column(select.key, step):
         return "its key is not a column"
-    if any(duration > _LONGEST_MS for duration in _DURATIONS[type(assigner)](assigner)):
+    if max(durations) > _LONGEST_MS:
         return "it is longer than a thousand years"
     return None
 
 
-_DURATIONS: dict[type, Any] = {
-    TumblingEventTimeWindows: lambda assigner: (assigner._size,),
-    SlidingEventTimeWindows: lambda assigner: (assigner._size, assigner._slide),
-    EventTimeSessionWindows: lambda assigner: (assigner._session_gap,),
-}
+def _durations(shape: WindowShape) -> tuple[int, ...] | None:
+    """Size and slide, or the gap, of windows whose shape Spark knows; None for others."""
+    if shape.domain is not TimeDomain.EVENT_TIME:
+        return None
+    if shape.grid is not None:
+        return shape.grid.size_ms, shape.grid.slide_ms
+    if shape.gap is not None and shape.gap.fixed_ms is not None:
+        return (shape.gap.fixed_ms,)
+    return None
 
 
 def _is_column(name: str | None, step: Step) -> bool:

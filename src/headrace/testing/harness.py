@@ -55,12 +55,14 @@ from headrace.runtime.operators.stateless import (
 from headrace.runtime.operators.window import WindowOperator
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.windows.description import WindowDescription
+from headrace.runtime.windows.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.api.output_tag import OutputTag
     from headrace.runtime.state.provider import StateProvider
+    from headrace.runtime.windows.strategy import WindowStrategy
 
 __all__ = ["Harness", "KeyedHarness", "TwoInputHarness"]
 
@@ -224,10 +226,10 @@ class Harness:
 
     def num_event_time_timers(self) -> int:
         """How many event-time timers wait."""
-        direct = getattr(self.operator, "direct", None)
-        queues = [getattr(self.operator, "event_timers", None), getattr(direct, "timers", None)]
         self.operator.flush()
-        return sum(len(timers) for timers in queues if timers is not None)
+        timers = getattr(self.operator, "event_timers", ())
+        strategy = getattr(self.operator, "strategy", None)
+        return len(timers) + (0 if strategy is None else strategy.count_timers())
 
     def num_processing_time_timers(self) -> int:
         """How many processing-time timers wait."""
@@ -303,8 +305,12 @@ class KeyedHarness(Harness):
         reduce: Any = None,
         aggregate: Any = None,
         function: Any = None,
+        strategies: tuple[type[WindowStrategy], ...] = STRATEGIES,
     ) -> KeyedHarness:
-        """Windows of a keyed stream: reduce or aggregate, a function over the result, or both."""
+        """Windows of a keyed stream: reduce or aggregate, a function over the result, or both.
+
+        Of the strategies that run windows the first one that fits is taken.
+        """
         described = WindowDescription(assigner)
         if trigger is not None:
             described.set_trigger(trigger)
@@ -313,7 +319,7 @@ class KeyedHarness(Harness):
         described.late_tag = None if late_tag is None else late_tag.tag_id
         described.reduce, described.aggregate = reduce, aggregate
         described.function = function
-        return cls(WindowOperator(described), (key_by,))
+        return cls(WindowOperator(described, strategies), (key_by,))
 
     def state(self, descriptor: StateDescriptor, key: Any) -> Any:
         """What a state holds for a key: a value, a list, a dict, or None."""
@@ -333,11 +339,11 @@ class KeyedHarness(Harness):
         operator: Any = self.operator
         operator.flush()
         providers: list[StateProvider] = [operator.states]
+        entries = 0
         if isinstance(operator, WindowOperator):
             providers += [operator.trigger_states, operator.window_states, operator.global_states]
-        entries = sum(len(table.items()) for states in providers for table in states.tables())
-        panes = getattr(getattr(operator, "direct", None), "panes", ())
-        return entries + len(panes)
+            entries = operator.strategy.count_entries()
+        return entries + sum(len(t.items()) for states in providers for t in states.tables())
 
 
 class TwoInputHarness(KeyedHarness):

@@ -5,7 +5,7 @@ A script is a list of steps: a number is a record at that time, W(n) a watermark
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
@@ -44,6 +44,7 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import InvalidArgumentError, RecordError, StateError, UserFunctionError
+from headrace.runtime.windows.general import GeneralWindows
 from headrace.testing import KeyedHarness
 
 LATE = OutputTag("late", Types.LONG())
@@ -60,10 +61,6 @@ class Contents(ProcessWindowFunction):
     def process(self, key: Any, context: Any, elements: Any) -> Any:
         window = context.window()
         yield window.start, window.end, list(elements)
-
-
-class GeneralWay(EventTimeTrigger[Any]):
-    """The default trigger in all but name: windows take no shorter way."""
 
 
 class Plain(ProcessWindowFunction):
@@ -494,17 +491,22 @@ def test_a_function_behind_an_aggregate_gets_exactly_one_value() -> None:
     assert_nothing_left(harness)
 
 
+class Clearing(Contents):
+    # of the class: the operator holds a copy of the function, as a worker does
+    cleared: ClassVar[list[Any]] = []
+
+    def clear(self, context: Any) -> None:
+        self.cleared.append(context.window())
+
+
 def test_clear_is_called_once_when_the_window_is_gone_and_not_at_a_purge() -> None:
-    cleared: list[Any] = []
+    cleared = Clearing.cleared
+    cleared.clear()
     harness = windows(
         TUMBLING,
-        Contents(),
+        Clearing(),
         trigger=PurgingTrigger.of(EventTimeTrigger.create()),
         allowed_lateness_ms=5,
-    )
-    # the operator holds a copy of the function, as a worker does
-    harness.operator.description.function.clear = (  # type: ignore[attr-defined]
-        lambda context: cleared.append(context.window())
     )
     play(harness, 1, W(9), 2, W(13), 3)  # V4.3
     assert cleared == []
@@ -545,7 +547,7 @@ def test_merged_sessions_reduce_and_aggregate_all_records() -> None:
 def test_one_record_can_merge_many_sessions() -> None:
     harness = windows(
         EventTimeSessionWindows.with_dynamic_gap(lambda r: 50 if r == 1 else 2),
-        trigger=GeneralWay(),
+        strategies=(GeneralWindows,),
     )
     play(harness, 10, 20, 30, 40, 90)
     assert harness.num_event_time_timers() == 5
@@ -563,7 +565,7 @@ def test_a_merge_takes_the_timers_of_the_old_windows_back() -> None:
     counting = windows(gap, trigger=CountTrigger.of(9))
     play(counting, 0, 8, 4)
     assert counting.num_event_time_timers() == 1  # the cleanup of [0,13)
-    lenient = windows(gap, allowed_lateness_ms=100, trigger=GeneralWay())
+    lenient = windows(gap, allowed_lateness_ms=100, strategies=(GeneralWindows,))
     play(lenient, 0, 8, 4)
     assert lenient.num_event_time_timers() == 2  # the end of [0,13) and its cleanup
     for harness in (counting, lenient):

@@ -5,7 +5,7 @@ That results are the same either way is shown in tests/properties/test_window_wa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,9 +25,13 @@ from headrace.errors import RecordError, StateError, UserFunctionError
 from headrace.runtime.operators.window import WindowOperator
 from headrace.runtime.windows.aligned import AlignedWindows
 from headrace.runtime.windows.description import WindowDescription
+from headrace.runtime.windows.general import GeneralWindows
 from headrace.runtime.windows.rolling import RollingAggregate
 from headrace.runtime.windows.sessions import SessionWindows
 from headrace.testing import KeyedHarness
+
+if TYPE_CHECKING:
+    from headrace.runtime.windows.strategy import WindowStrategy
 
 TUMBLING = TumblingEventTimeWindows.of(10)
 SLIDING = SlidingEventTimeWindows.of(60, 1)
@@ -78,8 +82,9 @@ def windows(assigner: Any, **options: Any) -> KeyedHarness:
     return KeyedHarness.for_windows(assigner, _one_key, **options)
 
 
-def operator_of(harness: KeyedHarness) -> Any:
-    return harness.operator
+def way_of(harness: KeyedHarness) -> type[WindowStrategy]:
+    assert isinstance(harness.operator, WindowOperator)
+    return type(harness.operator.strategy)
 
 
 @pytest.mark.parametrize(
@@ -88,41 +93,40 @@ def operator_of(harness: KeyedHarness) -> Any:
         (TUMBLING, {"reduce": _add}, AlignedWindows),
         (TUMBLING, {"aggregate": WithoutMerge()}, AlignedWindows),
         (TUMBLING, {"function": Contents()}, AlignedWindows),
-        (TUMBLING, {"reduce": _add, "trigger": CountTrigger.of(2)}, None),
-        (TUMBLING, {"reduce": _add, "evictor": CountEvictor.of(2)}, None),
+        (TUMBLING, {"reduce": _add, "trigger": CountTrigger.of(2)}, GeneralWindows),
+        (TUMBLING, {"reduce": _add, "evictor": CountEvictor.of(2)}, GeneralWindows),
         (SLIDING, {"reduce": _add}, AlignedWindows),
         (SLIDING, {"aggregate": Sum()}, AlignedWindows),
         (SLIDING, {"aggregate": Sum(), "function": Contents()}, AlignedWindows),
         (SLIDING, {"aggregate": RollingAggregate("sum", 0)}, AlignedWindows),
-        (SLIDING, {"aggregate": WithoutMerge()}, None),
-        (SLIDING, {"aggregate": WithEmptyMerge()}, None),
-        (SLIDING, {"function": Contents()}, None),
+        (SLIDING, {"aggregate": WithoutMerge()}, GeneralWindows),
+        (SLIDING, {"aggregate": WithEmptyMerge()}, GeneralWindows),
+        (SLIDING, {"function": Contents()}, GeneralWindows),
         (SlidingEventTimeWindows.of(5, 10), {"function": Contents()}, AlignedWindows),
         (SESSIONS, {"reduce": _add}, SessionWindows),
         (SESSIONS, {"function": Contents()}, SessionWindows),
-        (SESSIONS, {"reduce": _add, "trigger": CountTrigger.of(2)}, None),
-        (SESSIONS, {"reduce": _add, "evictor": CountEvictor.of(2)}, None),
-        (ProcessingTimeSessionWindows.with_gap(5), {"reduce": _add}, None),
-        (TumblingProcessingTimeWindows.of(5), {"reduce": _add}, None),
+        (SESSIONS, {"reduce": _add, "trigger": CountTrigger.of(2)}, GeneralWindows),
+        (SESSIONS, {"reduce": _add, "evictor": CountEvictor.of(2)}, GeneralWindows),
+        (ProcessingTimeSessionWindows.with_gap(5), {"reduce": _add}, GeneralWindows),
+        (TumblingProcessingTimeWindows.of(5), {"reduce": _add}, GeneralWindows),
     ],
 )
 def test_windows_with_nothing_special_about_them_take_a_shorter_way(
-    assigner: Any, options: dict[str, Any], way: type | None
+    assigner: Any, options: dict[str, Any], way: type[WindowStrategy]
 ) -> None:
-    direct = operator_of(windows(assigner, **options)).direct
-    assert (None if direct is None else type(direct)) is way
+    assert way_of(windows(assigner, **options)) is way
 
 
 def test_a_purging_trigger_goes_the_general_way() -> None:
     trigger = PurgingTrigger.of(TUMBLING.get_default_trigger())
-    assert operator_of(windows(TUMBLING, reduce=_add, trigger=trigger)).direct is None
+    assert way_of(windows(TUMBLING, reduce=_add, trigger=trigger)) is GeneralWindows
 
 
 def test_sharing_can_be_switched_off() -> None:
     described = WindowDescription(SLIDING).reducing(_add, None)
     described.share_panes = False
     harness = KeyedHarness(WindowOperator(described), (_one_key,))
-    assert operator_of(harness).direct is None
+    assert way_of(harness) is GeneralWindows
 
 
 def test_a_sliding_window_costs_about_three_merges_a_slide() -> None:

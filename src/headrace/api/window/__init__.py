@@ -1,6 +1,7 @@
 """Windows, who assigns them, when they are evaluated, what leaves them before.
 
-windows.py, assigners.py, cumulate.py, triggers.py, evictors.py.  Next: runtime/operators/window.py
+windows.py, shapes.py, assigners.py, cumulate.py, triggers.py, evictors.py.
+Next: runtime/operators/window.py
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from headrace.api.window.evictors import (
     TimeEvictor,
     TimestampedValue,
 )
+from headrace.api.window.shapes import Gap, Grid, WindowShape
 from headrace.api.window.triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -73,9 +75,11 @@ __all__ = [
     "EventTimeSessionWindows",
     "EventTimeTrigger",
     "Evictor",
+    "Gap",
     "GlobalWindow",
     "GlobalWindowSerializer",
     "GlobalWindows",
+    "Grid",
     "MergingWindowAssigner",
     "NeverTrigger",
     "ProcessingTimeSessionWindows",
@@ -95,4 +99,5 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "Window",
     "WindowAssigner",
+    "WindowShape",
 ]

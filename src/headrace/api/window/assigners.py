@@ -4,16 +4,20 @@
     sliding 10 by 5:  |----|----|               ts 12 -> [10,20) [5,15)
     session gap 10:   [ts, ts+10), merged with every session it overlaps or touches
 
-Configuration only: frozen, picklable.  runtime/operators/window.py does the work.
+Configuration only: frozen, picklable.  runtime/operators/window.py does the work; what it may know
+beforehand an assigner publishes (api/window/shapes.py).
 Next: api/window/triggers.py (when a window is evaluated).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.api.state import ValueStateDescriptor
+from headrace.api.time_domain import TimeDomain
+from headrace.api.window.shapes import Gap, Grid, WindowShape, is_as_written
 from headrace.api.window.triggers import (
     CountTrigger,
     EventTimeTrigger,
@@ -58,6 +62,9 @@ __all__ = [
     "WindowAssigner",
 ]
 
+# A subclass that replaces one of these may put records anywhere: its parent's shape says nothing.
+_FINDS_WINDOWS = ("assign_windows", "is_event_time", "_time")
+
 T = TypeVar("T")
 W = TypeVar("W")
 W2 = TypeVar("W2")
@@ -94,6 +101,12 @@ class WindowAssigner(ABC, Generic[T, W]):
     @abstractmethod
     def is_event_time(self) -> bool:
         """Whether windows close by watermark, so that records can be late."""
+
+    def window_shape(self) -> WindowShape:
+        """What is known of all windows beforehand; who says more here may run faster. Ours."""
+        return WindowShape(
+            TimeDomain.EVENT_TIME if self.is_event_time() else TimeDomain.PROCESSING_TIME
+        )
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
@@ -163,6 +176,13 @@ class _Tumbling(_TimeAssigner[T]):
         start = time - (time - self._offset) % self._size
         return [TimeWindow(start, start + self._size)]
 
+    def window_shape(self) -> WindowShape:
+        """One window after the other, unless a subclass finds its windows in another way."""
+        shape = super().window_shape()
+        if not is_as_written(self, _Tumbling, *_FINDS_WINDOWS):
+            return shape
+        return replace(shape, grid=Grid(self._size, self._size, self._offset))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._offset})"
 
@@ -209,6 +229,13 @@ class _Sliding(_TimeAssigner[T]):
         time, size = self._time(timestamp, context), self._size
         last = time - (time - self._offset) % self._slide
         return [TimeWindow(start, start + size) for start in range(last, time - size, -self._slide)]
+
+    def window_shape(self) -> WindowShape:
+        """One window every ``slide``, unless a subclass finds its windows in another way."""
+        shape = super().window_shape()
+        if not is_as_written(self, _Sliding, *_FINDS_WINDOWS):
+            return shape
+        return replace(shape, grid=Grid(self._size, self._slide, self._offset))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._slide}, {self._offset})"
@@ -261,6 +288,16 @@ class _Sessions(_TimeAssigner[T], MergingWindowAssigner[T, TimeWindow]):
         """Sessions that overlap or touch become one."""
         TimeWindow.merge_windows(windows, callback)
 
+    # the gap after every record, where there is one
+    _fixed_gap: int | None = None
+
+    def window_shape(self) -> WindowShape:
+        """The gap, unless a subclass finds or merges its windows in another way."""
+        shape = super().window_shape()
+        if not is_as_written(self, _Sessions, *_FINDS_WINDOWS, "merge_windows"):
+            return shape
+        return replace(shape, gap=Gap(self._gap, self._fixed_gap))
+
 
 class _FixedGapSessions(_Sessions[T]):
     def __init__(self, session_gap: int) -> None:
@@ -268,7 +305,7 @@ class _FixedGapSessions(_Sessions[T]):
             raise InvalidArgumentError(
                 f"{type(self).__name__} needs a gap longer than 0 ms, not {session_gap} ms"
             )
-        self._session_gap = session_gap
+        self._session_gap = self._fixed_gap = session_gap
 
     def _gap(self, element: T) -> int:
         return self._session_gap
@@ -402,6 +439,10 @@ class _CountAssigner(WindowAssigner[T, CountWindow]):
         """Count windows know no time."""
         return False
 
+    def window_shape(self) -> WindowShape:
+        """Count windows know no time."""
+        return WindowShape(None)
+
 
 class CountTumblingWindowAssigner(_CountAssigner[T]):
     """Windows of n records of a key, one after the other."""
@@ -460,6 +501,10 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     def is_event_time(self) -> bool:
         """The global window knows no time."""
         return False
+
+    def window_shape(self) -> WindowShape:
+        """The global window knows no time."""
+        return WindowShape(None)
 
     def __repr__(self) -> str:
         return "GlobalWindows()"

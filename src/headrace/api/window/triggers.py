@@ -11,6 +11,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.api.state import ReducingStateDescriptor, ValueStateDescriptor
+from headrace.api.time_domain import TimeDomain
+from headrace.api.window.shapes import is_as_written
 from headrace.common.time import DurationLike, to_millis
 from headrace.common.typeinfo import Types
 from headrace.errors import InvalidArgumentError
@@ -58,6 +60,8 @@ class TriggerResult(Enum):
 
 
 _CONTINUE, _FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
+# A subclass that replaces one of these may fire at any time, whatever its parent says.
+_DECIDES = ("on_element", "on_event_time", "on_processing_time", "on_merge", "clear")
 
 
 class Trigger(ABC, Generic[T, W]):
@@ -133,6 +137,14 @@ class Trigger(ABC, Generic[T, W]):
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
         """Called when the window is gone: clear state and timers."""
 
+    def fires_at_end(self) -> TimeDomain | None:
+        """The clock at whose passing of a window's end it fires; None if that is not all. Ours.
+
+        A trigger that names a clock does nothing but fire then, and again for every record that
+        comes later. Windows with such a trigger need not ask it.
+        """
+        return None
+
 
 class _QuietTrigger(Trigger[T, W]):
     """A trigger that does nothing, to build the others on."""
@@ -205,6 +217,11 @@ class EventTimeTrigger(_QuietTrigger[T, "TimeWindow"]):
         """Take the timer back."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
+    def fires_at_end(self) -> TimeDomain | None:
+        """By the watermark, unless a subclass decides in another way."""
+        as_written = is_as_written(self, EventTimeTrigger, *_DECIDES)
+        return TimeDomain.EVENT_TIME if as_written else None
+
 
 class ProcessingTimeTrigger(_QuietTrigger[T, "TimeWindow"]):
     """Fires when the machine's clock passes the end of the window."""
@@ -240,6 +257,11 @@ class ProcessingTimeTrigger(_QuietTrigger[T, "TimeWindow"]):
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
         """Take the timer back."""
         ctx.delete_processing_time_timer(window.max_timestamp())
+
+    def fires_at_end(self) -> TimeDomain | None:
+        """By the machine's clock, unless a subclass decides in another way."""
+        as_written = is_as_written(self, ProcessingTimeTrigger, *_DECIDES)
+        return TimeDomain.PROCESSING_TIME if as_written else None
 
 
 def _add(one: int, other: int) -> int:

@@ -1,50 +1,51 @@
-"""The window operator: puts records into windows, evaluates them when their trigger says so.
+"""The window operator: hands records and time to the strategy that runs its windows.
 
-    record ─▶ assigner ─▶ windows ─▶ late? ─▶ contents of (key, window) ─▶ trigger ─▶ fire / purge
-    timer  ─▶ trigger ─▶ fire / purge ─▶ end of life? ─▶ everything of (key, window) is cleared
+    record, watermark, timer ─▶ strategy (windows/strategies.py chooses) ─▶ kit ─▶ output
 
-Contents are one value (reduce), one accumulator (aggregate) or, without either or with an evictor,
-all records with their timestamps.  Section 2 and 3 of Flink's semantics are the rules.
-Windows with nothing special about them take a shorter way: windows/aligned.py for tumbling and
-sliding ones, windows/sessions.py.
+What a window holds is in windows/contents.py.  Next: windows/strategy.py
 """
 
 from __future__ import annotations
 
-import io
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.api.window import CountWindow, GlobalWindow, TimeWindow
-from headrace.api.window.evictors import TimestampedValue
-from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.errors import StateError
-from headrace.runtime.operators.functions import callable_of, open_function
+from headrace.api.time_domain import TimeDomain
+from headrace.data.records import MIN_TIMESTAMP
+from headrace.runtime.operators.base import ListCursor
+from headrace.runtime.operators.functions import open_function
 from headrace.runtime.operators.keyed import TimedOperator
-from headrace.runtime.operators.process import ProcessOutput
-from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.state.provider import StateProvider
-from headrace.runtime.timers import TimerQueue
-from headrace.runtime.windows.aligned import AlignedWindows, can_merge, is_aligned, panes_name
-from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
-from headrace.runtime.windows.merging_set import MergingSet
-from headrace.runtime.windows.panes import index_key
-from headrace.runtime.windows.rolling import RollingAggregate
-from headrace.runtime.windows.sessions import SessionWindows, are_plain_sessions, timers_name
+from headrace.runtime.windows.kit import WindowKit, WindowStates
+from headrace.runtime.windows.strategies import STRATEGIES, check_stored, choose_strategy
 
 if TYPE_CHECKING:
+    from headrace.data.records import Records
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.windows.description import WindowDescription
+    from headrace.runtime.windows.strategy import WindowStrategy
+
+_EVENT, _PROCESSING = TimeDomain.EVENT_TIME, TimeDomain.PROCESSING_TIME
 
 
 class WindowOperator(TimedOperator):
-    """Windows of one step in one subtask."""
+    """Windows of one step in one subtask.
 
-    def __init__(self, description: WindowDescription) -> None:
+    Args:
+        description: what the program says.
+        strategies: the ways to run windows, of which the first that fits is taken.
+    """
+
+    def __init__(
+        self,
+        description: WindowDescription,
+        strategies: tuple[type[WindowStrategy], ...] = STRATEGIES,
+    ) -> None:
         super().__init__(description.function)
         self.description = description
+        self.strategies = strategies
 
     def open(self, runtime: OperatorRuntime) -> None:
-        described = self.description
         self.trigger_states = StateProvider(runtime.store, f"{runtime.uid}/trigger", runtime.clock)
         self.window_states = StateProvider(
             runtime.store, f"{runtime.uid}/window-state", runtime.clock
@@ -53,378 +54,70 @@ class WindowOperator(TimedOperator):
             runtime.store, f"{runtime.uid}/global-state", runtime.clock
         )
         super().open(runtime)
-        self.assigner, self.trigger = described.assigner, described.trigger
-        self.event_time = self.assigner.is_event_time()
-        self.lateness = described.allowed_lateness_ms if self.event_time else 0
-        self.contents = self.states.table("contents")
-        self.merging_table = self.states.table("merging")
-        self.key: Any = None
-        self.assigner_context = AssignerContext(self)
-        self.trigger_context = TriggerContext(self)
-        self.function_context = FunctionContext(self)
-        self.out = ProcessOutput(self.output)
-        self._open_functions()
-        # the shorter way, if there is one
-        self.direct: AlignedWindows | SessionWindows | None = None
-        if self.folds_with_state:
-            pass
-        elif self._is_aligned():
-            self.direct = AlignedWindows(self)
-        elif are_plain_sessions(described):
-            self.direct = SessionWindows(self)
-
-    def _is_aligned(self) -> bool:
-        described = self.description
-        if not is_aligned(described):
-            return False
-        return not described.overlapping or self.aggregate is None or can_merge(self.aggregate)
-
-    def _open_functions(self) -> None:
-        described = self.description
-        before = len(self.states.declared())
-        for function in (described.reduce, described.aggregate):
-            open_function(self, function, self.context_for_user)
-        # State of the key inside of reduce or add: the shorter ways do not say which key it is.
-        self.folds_with_state = len(self.states.declared()) > before
-        self.reduce = None if described.reduce is None else callable_of(described.reduce, "reduce")
-        self.aggregate = described.aggregate
-        self.buffers = described.evictor is not None or (
-            self.reduce is None and self.aggregate is None
+        states = WindowStates(
+            own=self.states,
+            trigger=self.trigger_states,
+            window=self.window_states,
+            overall=self.global_states,
+            timers={_EVENT: self.event_timers, _PROCESSING: self.processing_timers},
+            folded=self._open_folds(),
         )
-        function = described.function
-        self.with_context = function is not None and hasattr(function, "process")
-        if function is not None:
-            self.call = callable_of(function, "process" if self.with_context else "apply")
+        self.kit = WindowKit(self.description, runtime, states, self.context_for_user)
+        self.strategy = choose_strategy(self.kit, self.strategies)
+
+    def _open_folds(self) -> bool:
+        """Open reduce and aggregate; whether they use state of the key."""
+        before = len(self.states.declared())
+        for function in (self.description.reduce, self.description.aggregate):
+            open_function(self, function, self.context_for_user)
+        return len(self.states.declared()) > before
 
     def reload(self, watermarks: list[int]) -> None:
         super().reload(watermarks)
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.forget()
-        self._check_layout()
-        if self.direct is not None:
-            self.direct.reload()
-
-    def _check_layout(self) -> None:
-        """Stored windows of another kind would be lost without a word."""
-        store, uid = self.runtime.store, self.runtime.uid
-        kinds = {
-            "in panes": store.get(index_key(panes_name(uid))) is not None,
-            "as sessions": len(TimerQueue(store, timers_name(uid))) > 0,
-            "by window": len(self.event_timers) > 0,
-        }
-        own = {AlignedWindows: "in panes", SessionWindows: "as sessions"}
-        kinds.pop(own.get(type(self.direct), "by window"))
-        for kind, found in kinds.items():
-            if found:
-                raise StateError(
-                    f"the stored windows of step {self.runtime.name!r} were kept {kind}, which its "
-                    "assigner, trigger, evictor or function, or headrace.windows.share-panes, does "
-                    "not allow to go on with",
-                    where=self.runtime.where,
-                    fix="change these back, or give the step another uid to begin with empty "
-                    "windows",
-                )
+        self.kit.watermark = self.current_watermark
+        check_stored(self.strategy)
+        self.strategy.reload()
 
     def begin_batch(self) -> None:
         super().begin_batch()
-        if isinstance(self.aggregate, RollingAggregate):
-            self.aggregate.begin_batch(self.runtime.clock(), self.runtime.batch_id)
+        self.kit.contents.begin_batch(self.runtime.clock(), self.runtime.batch_id)
 
     def flush(self) -> None:
-        if self.direct is not None:
-            self.direct.flush()
+        self.strategy.flush()
         super().flush()
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.flush()
 
-    # --- records -----------------------------------------------------------------------------
-
     def process(self, records: Records, input: int) -> None:  # noqa: A002
-        if self.direct is None:
-            self._process_each(records)
-        else:
-            self.direct.process(records)
-        self.out.flush()
-
-    def _process_each(self, records: Records) -> None:
-        add = self._add_merging if self.description.merging else self._add
-        value: Any = None
         keys = self.keys(records)
+        values, times = ListCursor(records.values), records.timestamps
         try:
-            for key, (value, timestamp) in zip(keys, records.pairs(), strict=True):
-                self.key = key
-                self.scope.set(key)
-                time = MIN_TIMESTAMP if timestamp is None else timestamp
-                windows = self.assigner.assign_windows(value, time, self.assigner_context)
-                if not add(value, time, windows):
-                    self.reject(value, time)
+            self.strategy.process(keys, values, times or repeat(MIN_TIMESTAMP, len(keys)))
         except Exception as error:
-            raise self.failed(error, value) from error
-
-    def _add(self, value: Any, time: int, windows: Any) -> bool:
-        """Put a record into its windows; False if all of them are over."""
-        accepted = False
-        for window in windows:
-            if self.is_over(window):
-                continue
-            accepted = True
-            namespace = self.encode(window)
-            self._add_content((self.key, namespace), value, time)
-            self.trigger_context.namespace = namespace
-            self._react(
-                self.trigger.on_element(value, time, window, self.trigger_context),
-                window,
-                namespace,
-            )
-            self._register_cleanup(window, namespace)
-        return accepted
-
-    def _add_merging(self, value: Any, time: int, windows: Any) -> bool:
-        accepted = False
-        merging = self._merging_set()
-        for window in windows:
-            merged = merging.add(window, self._on_merge)
-            if self.is_over(merged):
-                merging.retire(merged)
-                continue
-            accepted = True
-            kept_under = self.encode(merging.state_of[merged])
-            self._add_content((self.key, kept_under), value, time)
-            namespace = self.encode(merged)
-            self.trigger_context.namespace = namespace
-            result = self.trigger.on_element(value, time, merged, self.trigger_context)
-            self._react(result, merged, kept_under)
-            self._register_cleanup(merged, namespace)
-        self._keep_merging_set(merging)
-        return accepted
-
-    def _on_merge(self, result: Any, parts: list[Any], keep: Any, move: list[Any]) -> None:
-        if self.event_time and _end(result, self.lateness) <= self.current_watermark:
-            raise StateError(
-                f"window {result} would be over by the merge that makes it",
-                fix="a merging assigner must not give windows that end before their parts",
-            )
-        context = self.trigger_context
-        context.namespace = self.encode(result)
-        context.merged = [self.encode(part) for part in parts]
-        self.trigger.on_merge(result, context)
-        for part in parts:
-            if part != result:
-                context.namespace = self.encode(part)
-                self.trigger.clear(part, context)
-                self._delete_cleanup(part, context.namespace)
-        for source in move:
-            self._move_content(self.encode(source), self.encode(keep))
-
-    def reject(self, value: Any, time: int) -> None:
-        """No window takes the record: late, unless it lies between windows."""
-        if not self.event_time or time + self.lateness > self.current_watermark:
-            return
-        if self.description.late_tag is None:
-            self.runtime.metrics.late_records_dropped += 1
-        else:
-            self.output.emit_side(self.description.late_tag, Records([value], [time]))
-
-    # --- timers ------------------------------------------------------------------------------
+            raise self.failed(error, values.current) from error
+        self.kit.out.flush()
 
     def advance_watermark(self, timestamp: int) -> None:
-        if self.direct is not None:
-            self.direct.advance(timestamp)
+        self.kit.watermark = timestamp
+        try:
+            self.strategy.advance_watermark(timestamp)
+        except Exception as error:
+            raise self.failed(error) from error
         super().advance_watermark(timestamp)
 
     def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        self._on_timer(timestamp, key, namespace, event=True)
+        self._fire(_EVENT, timestamp, key, namespace)
 
     def fire_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        self._on_timer(timestamp, key, namespace, event=False)
+        self._fire(_PROCESSING, timestamp, key, namespace)
 
-    def _on_timer(self, timestamp: int, key: Any, namespace: Any, *, event: bool) -> None:
-        self.key = key
-        self.scope.set(key)
-        window = self.decode(namespace)
-        merging = self._merging_set() if self.description.merging else None
-        if merging is None:
-            kept_under = namespace
-        elif window in merging.state_of:
-            kept_under = self.encode(merging.state_of[window])
-        else:
-            return  # the window was merged into another one
-        context = self.trigger_context
-        context.namespace = namespace
-        call = self.trigger.on_event_time if event else self.trigger.on_processing_time
+    def _fire(self, domain: TimeDomain, timestamp: int, key: Any, namespace: Any) -> None:
         try:
-            self._react(call(timestamp, window, context), window, kept_under)
-            if event == self.event_time and timestamp == self._cleanup_time(window):
-                self._clear(window, namespace, kept_under, merging)
+            self.strategy.on_timer(domain, timestamp, key, namespace)
         except Exception as error:
             raise self.failed(error) from error
 
     def after_timers(self) -> None:
-        self.out.flush()
-
-    def _react(self, result: Any, window: Any, kept_under: Any) -> None:
-        if result.is_fire():
-            self._evaluate(window, kept_under)
-        if result.is_purge():
-            self.contents.remove((self.key, kept_under))
-
-    def _clear(self, window: Any, namespace: Any, kept_under: Any, merging: Any) -> None:
-        self.contents.remove((self.key, kept_under))
-        self.trigger_context.namespace = namespace
-        self.trigger.clear(window, self.trigger_context)
-        clear = getattr(self.description.function, "clear", None)
-        if clear is not None:
-            self.function_context.current = window
-            clear(self.function_context)
-        if merging is not None:
-            merging.retire(window)
-            self._keep_merging_set(merging)
-
-    # --- the life of a window ----------------------------------------------------------------
-
-    def is_over(self, window: Any) -> bool:
-        """Whether a window takes no more records."""
-        return self.event_time and _end(window, self.lateness) <= self.current_watermark
-
-    def _cleanup_time(self, window: Any) -> int:
-        return _end(window, self.lateness)
-
-    def _register_cleanup(self, window: Any, namespace: Any) -> None:
-        time = self._cleanup_time(window)
-        if time != MAX_TIMESTAMP:
-            timers = self.event_timers if self.event_time else self.processing_timers
-            timers.register(time, self.key, namespace)
-
-    def _delete_cleanup(self, window: Any, namespace: Any) -> None:
-        timers = self.event_timers if self.event_time else self.processing_timers
-        timers.delete(self._cleanup_time(window), self.key, namespace)
-
-    # --- contents ----------------------------------------------------------------------------
-
-    def _add_content(self, entry: Any, value: Any, time: int) -> None:
-        self.contents.put(entry, self.added(self.contents.get(entry, NO_ENTRY), value, time))
-
-    def added(self, old: Any, value: Any, time: int) -> Any:
-        """Contents with a record more; `old` is NO_ENTRY for the first one."""
-        if self.buffers:
-            if old is NO_ENTRY:
-                return [(value, time)]
-            old.append((value, time))
-            return old
-        if self.reduce is not None:
-            return value if old is NO_ENTRY else self.reduce(old, value)
-        accumulator = self.aggregate.create_accumulator() if old is NO_ENTRY else old
-        return self.aggregate.add(value, accumulator)
-
-    def _move_content(self, source: Any, target: Any) -> None:
-        moved = self.contents.get((self.key, source), NO_ENTRY)
-        if moved is NO_ENTRY:
-            return
-        self.contents.remove((self.key, source))
-        old = self.contents.get((self.key, target), NO_ENTRY)
-        self.contents.put((self.key, target), self.merged(old, moved))
-
-    def merged(self, old: Any, moved: Any) -> Any:
-        """Contents of two windows that become one; `old` is NO_ENTRY if it has none."""
-        if old is NO_ENTRY:
-            return moved
-        if self.buffers:
-            return old + moved
-        return self.aggregate.merge(old, moved) if self.reduce is None else self.reduce(old, moved)
-
-    def _evaluate(self, window: Any, kept_under: Any) -> None:
-        content = self.contents.get((self.key, kept_under), NO_ENTRY)
-        if content is NO_ENTRY:
-            return
-        evictor = self.description.evictor
-        if evictor is None:
-            self.emit(window, content)
-            return
-        elements = [TimestampedValue(v, None if t == MIN_TIMESTAMP else t) for v, t in content]
-        evictor.evict_before(elements, len(elements), window, self.trigger_context)
-        self.emit(window, [(e.value, e.timestamp) for e in elements])
-        evictor.evict_after(elements, len(elements), window, self.trigger_context)
-        kept = [(e.value, MIN_TIMESTAMP if e.timestamp is None else e.timestamp) for e in elements]
-        if kept:
-            self.contents.put((self.key, kept_under), kept)
-        else:
-            self.contents.remove((self.key, kept_under))
-
-    def _elements(self, content: Any) -> list[Any]:
-        """What the window function is given: all records, or the one aggregated value."""
-        if not self.buffers:
-            return [content if self.reduce is not None else self.aggregate.get_result(content)]
-        values = [value for value, _ in content]
-        if not values:
-            return []
-        if self.reduce is not None:
-            result = values[0]
-            for value in values[1:]:
-                result = self.reduce(result, value)
-            return [result]
-        if self.aggregate is not None:
-            accumulator = self.aggregate.create_accumulator()
-            for value in values:
-                accumulator = self.aggregate.add(value, accumulator)
-            return [self.aggregate.get_result(accumulator)]
-        return values
-
-    def emit(self, window: Any, content: Any) -> None:
-        """Evaluate a window of the key at hand."""
-        self.scope.set(self.key)
-        elements = self._elements(content)
-        if self.description.function is None:
-            results: Any = elements
-        elif self.with_context:
-            self.function_context.current = window
-            arguments = (self.function_context, elements)
-            results = self.call(*arguments) if self._over_all else self.call(self.key, *arguments)
-        else:
-            arguments = (window, elements)
-            results = self.call(*arguments) if self._over_all else self.call(self.key, *arguments)
-        self.out.extend(results, window.max_timestamp())
-
-    @property
-    def _over_all(self) -> bool:
-        return self.description.over_all
-
-    # --- windows as parts of state keys ------------------------------------------------------
-
-    def encode(self, window: Any) -> Any:
-        """A window as plain data: state outlives classes."""
-        if type(window) is TimeWindow:
-            return (window.start, window.end)
-        if type(window) is CountWindow:
-            return (window.id,)
-        if type(window) is GlobalWindow:
-            return ()
-        buffer = io.BytesIO()
-        self.assigner.get_window_serializer().serialize(window, buffer)
-        return buffer.getvalue()
-
-    def decode(self, namespace: Any) -> Any:
-        """The window behind `encode`."""
-        if isinstance(namespace, bytes):
-            return self.assigner.get_window_serializer().deserialize(io.BytesIO(namespace))
-        if len(namespace) == 2:
-            return TimeWindow(*namespace)
-        return CountWindow(*namespace) if namespace else GlobalWindow.get()
-
-    def _merging_set(self) -> MergingSet:
-        stored = self.merging_table.get(self.key) or ()
-        return MergingSet(
-            self.assigner, {self.decode(window): self.decode(state) for window, state in stored}
-        )
-
-    def _keep_merging_set(self, merging: MergingSet) -> None:
-        if merging.state_of:
-            pairs = [(self.encode(w), self.encode(s)) for w, s in merging.state_of.items()]
-            self.merging_table.put(self.key, pairs)
-        else:
-            self.merging_table.remove(self.key)
-
-
-def _end(window: Any, lateness: int) -> int:
-    """When a window is over for good."""
-    end: int = window.max_timestamp() + lateness
-    return min(end, MAX_TIMESTAMP)
+        self.kit.out.flush()

@@ -6,35 +6,26 @@ windows it passed, in the order of time.  Records that come after a window over 
 fired take the long way (`_add_with_care`): they may be late, or fire windows again.
 
 Used for windows without evictor; overlapping ones only where their contents can be merged from
-panes (`is_aligned`).  Everything else: operators/window.py.  Next: windows/pane_merge.py
+panes (`AlignedWindows.fits`).  Next: windows/pane_merge.py
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.api.functions import ProcessAllWindowFunction, ProcessWindowFunction
-from headrace.api.window import (
-    EventTimeTrigger,
-    SlidingEventTimeWindows,
-    TimeWindow,
-    TumblingEventTimeWindows,
-)
+from headrace.api.window import TimeWindow
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
-from headrace.runtime.operators.base import ListCursor
 from headrace.runtime.pages.table import NO_ENTRY
+from headrace.runtime.windows.contents import ContentKind
 from headrace.runtime.windows.pane_merge import PaneMerge
-from headrace.runtime.windows.panes import Panes
-from headrace.runtime.windows.rolling import RollingAggregate
+from headrace.runtime.windows.panes import Panes, index_key
+from headrace.runtime.windows.strategy import WindowStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from headrace.data.records import Records
-    from headrace.runtime.operators.window import WindowOperator
-    from headrace.runtime.windows.description import WindowDescription
+    from headrace.runtime.windows.kit import WindowKit
 
     # from, to, what this batch touched, what is stored
     OpenPane = tuple[int, int, dict[Any, Any], dict[Any, Any]]
@@ -43,94 +34,74 @@ if TYPE_CHECKING:
 EMITTED_AT_ONCE = 20_000
 # an empty stretch of time: the record needs care
 _CARE: OpenPane = (0, 0, {}, {})
-_NO_CLEARING = {ProcessWindowFunction.clear, ProcessAllWindowFunction.clear}
 
 
-def is_aligned(described: WindowDescription) -> bool:
-    """Whether windows can be run here, with the same results."""
-    assigner: Any = described.assigner
-    if type(assigner) not in (TumblingEventTimeWindows, SlidingEventTimeWindows):
-        return False
-    if type(described.trigger) is not EventTimeTrigger or described.evictor is not None:
-        return False
-    size, slide, _ = _grid(assigner)
-    return size <= slide or described.shares_panes
+class AlignedWindows(WindowStrategy):
+    """The windows of one step in one subtask, in panes."""
 
+    kept = "in panes"
 
-def can_merge(aggregate: Any) -> bool:
-    """Whether an AggregateFunction's merge does something; many are never written."""
-    if isinstance(aggregate, RollingAggregate):
-        return True
-    try:
-        merged = aggregate.merge(aggregate.create_accumulator(), aggregate.create_accumulator())
-    except Exception:
-        return False
-    return merged is not None
-
-
-def _grid(assigner: Any) -> tuple[int, int, int]:
-    return assigner._size, getattr(assigner, "_slide", assigner._size), assigner._offset
-
-
-class AlignedWindows:
-    """The windows of one step in one subtask."""
-
-    def __init__(self, operator: WindowOperator) -> None:
-        self.operator = operator
-        described = operator.description
-        grid = self.size, self.slide, self.offset = _grid(described.assigner)
+    def __init__(self, kit: WindowKit) -> None:
+        super().__init__(kit)
+        grid, contents, runtime = kit.shape.grid, kit.contents, kit.runtime
+        assert grid is not None
+        self.size, self.slide, self.offset = grid.size_ms, grid.slide_ms, grid.offset_ms
         # where panes are cut within a slide: windows end here; 0 if only where they begin
         self.cut = self.size % self.slide
-        self.panes = Panes(operator.runtime.store, panes_name(operator.runtime.uid), grid)
+        self.panes = Panes(
+            runtime.store, _panes_name(runtime.uid), (self.size, self.slide, self.offset)
+        )
         self.merging: PaneMerge | None = None
-        if self.size > self.slide:
-            merge = operator.aggregate.merge if operator.reduce is None else operator.reduce
-            reuses = operator.reduce is None and not isinstance(
-                operator.aggregate, RollingAggregate
-            )
-            self.merging = PaneMerge(self.panes, merge, reuses=reuses)
-        self._fold = self._fold_function()
-        clear = getattr(described.function, "clear", None)
-        self._clear = None if getattr(clear, "__func__", None) in _NO_CLEARING else clear
+        if grid.overlapping:
+            self.merging = PaneMerge(self.panes, contents.merge, reuses=contents.reuses)
+        # a loop for each kind of contents
+        self._fold = {
+            ContentKind.RECORDS: self._append_all,
+            ContentKind.REDUCED: self._reduce_all,
+            ContentKind.AGGREGATED: self._aggregate_all,
+        }[contents.kind]
         # panes whose windows are all ahead of the watermark
         self._open: dict[int, OpenPane] = {}
         self._fired_to = MIN_TIMESTAMP
 
-    def _fold_function(self) -> Any:
-        if self.operator.buffers:
-            return self._append_all
-        return self._reduce_all if self.operator.reduce is not None else self._aggregate_all
+    @classmethod
+    def fits(cls, kit: WindowKit) -> bool:
+        grid = kit.shape.grid
+        if grid is None or not kit.is_plain:
+            return False
+        if not grid.overlapping:
+            return True
+        return kit.description.share_panes and kit.contents.can_share_panes()
+
+    @classmethod
+    def holds(cls, kit: WindowKit) -> bool:
+        return kit.runtime.store.get(index_key(_panes_name(kit.runtime.uid))) is not None
 
     def reload(self) -> None:
-        """Start from what the store holds."""
         self.panes.reload()
         self._open.clear()
-        self._fired_to = self.operator.current_watermark
+        self._fired_to = self.kit.watermark
         if self.merging is not None:
             self.merging.reset()
 
     def flush(self) -> None:
-        """Write what must survive."""
         self.panes.flush(MIN_TIMESTAMP if self.merging is None else self.merging.done)
         self._open.clear()
 
+    def count_entries(self) -> int:
+        return len(self.panes)
+
     # --- records -----------------------------------------------------------------------------
 
-    def process(self, records: Records) -> None:
-        """Put records into their panes."""
-        keys = self.operator.keys(records)
-        cursor = ListCursor(records.values)
-        times = records.timestamps
-        try:
-            self._fold(keys, cursor, repeat(MIN_TIMESTAMP, len(keys)) if times is None else times)
-        except Exception as error:
-            raise self.operator.failed(error, cursor.current) from error
+    def process(self, keys: list[Any], values: Iterable[Any], times: Iterable[int]) -> None:
+        self._fold(keys, values, times)
 
     # The three loops differ in one line; a call for it would cost a third of their time
     # (0.3 us a record for (count, sum) by an AggregateFunction).
 
     def _aggregate_all(self, keys: Any, values: Any, times: Any) -> None:
-        aggregate, pane_of = self.operator.aggregate, self._pane_of
+        contents: Any = self.kit.contents
+        aggregate, pane_of = contents.aggregate, self._pane_of
         add, create = aggregate.add, aggregate.create_accumulator
         low, high, entries, stored = _CARE
         for key, value, time in zip(keys, values, times, strict=True):
@@ -147,8 +118,8 @@ class AlignedWindows:
             entries[key] = add(value, old)
 
     def _reduce_all(self, keys: Any, values: Any, times: Any) -> None:
-        reduce, pane_of = self.operator.reduce, self._pane_of
-        assert reduce is not None
+        contents: Any = self.kit.contents
+        reduce, pane_of = contents.reduce, self._pane_of
         low, high, entries, stored = _CARE
         for key, value, time in zip(keys, values, times, strict=True):
             if time >= high or time < low:
@@ -190,7 +161,7 @@ class AlignedWindows:
         first = self._first_window(low)
         if first > low or time == MIN_TIMESTAMP:  # a gap between windows, no timestamp
             return _CARE
-        if first + self.size - 1 <= self.operator.current_watermark:
+        if first + self.size - 1 <= self.kit.watermark:
             return _CARE
         high = time - into + (self.cut if into < self.cut else self.slide)
         pane = self.panes.open(low)
@@ -207,21 +178,21 @@ class AlignedWindows:
 
     def _add_with_care(self, key: Any, value: Any, time: int) -> None:
         """Add a record that is late for some window, lies between windows or has no timestamp."""
-        operator = self.operator
-        operator.key = key
-        windows = operator.assigner.assign_windows(value, time, operator.assigner_context)
-        live = [window for window in windows if not operator.is_over(window)]
+        kit = self.kit
+        kit.key = key
+        windows = kit.assigner.assign_windows(value, time, kit.assigner_context)
+        live = [window for window in windows if not kit.is_over(window)]
         if not live:
-            operator.reject(value, time)
+            kit.reject(value, time)
             return
         into = (time - self.offset) % self.slide
         pane = self.panes.open(time - into + (self.cut if into >= self.cut else 0))
-        pane.entries[key] = operator.added(pane.find(key), value, time)
+        pane.entries[key] = kit.contents.added(pane.find(key), value, time)
         if self.merging is not None:
             self.merging.touch(key, pane.start)
         for window in live:
-            if window.max_timestamp() <= operator.current_watermark:
-                operator.emit(window, self._content_of(key, pane, window))
+            if window.max_timestamp() <= kit.watermark:
+                kit.emit(window, self._content_of(key, pane, window))
 
     def _content_of(self, key: Any, pane: Any, window: TimeWindow) -> Any:
         if self.merging is None:
@@ -230,18 +201,14 @@ class AlignedWindows:
 
     # --- time --------------------------------------------------------------------------------
 
-    def advance(self, watermark: int) -> None:
-        """Fire the windows that event time has passed; drop panes that no window needs."""
+    def advance_watermark(self, watermark: int) -> None:
         since, self._fired_to = self._fired_to, watermark
         self._open.clear()
-        try:
-            if self._clear is None:
-                for start in self._windows(since, watermark):
-                    self._fire(start)
-            else:
-                self._fire_and_clear(since, watermark)
-        except Exception as error:
-            raise self.operator.failed(error) from error
+        if self.kit.has_clearing:
+            self._fire_and_clear(since, watermark)
+        else:
+            for start in self._windows(since, watermark):
+                self._fire(start)
         for start in self.panes.starts():
             if not self._is_over(start - (start - self.offset) % self.slide, watermark):
                 break
@@ -262,18 +229,15 @@ class AlignedWindows:
             start += self.slide
 
     def _fire(self, start: int) -> None:
-        operator = self.operator
+        kit = self.kit
         window = TimeWindow(start, start + self.size)
-        if operator.description.function is None and not operator.buffers:
-            results: Any = self._accumulators(start)
-            if operator.reduce is None:
-                results = map(operator.aggregate.get_result, results)
-            operator.out.extend(results, window.max_timestamp())
+        if kit.emits_contents:
+            kit.out.extend(kit.contents.results(self._accumulators(start)), window.max_timestamp())
         else:
-            for operator.key, content in self._contents(start).items():
-                operator.emit(window, content)
-        if len(operator.out.values) >= EMITTED_AT_ONCE:
-            operator.out.flush()
+            for kit.key, content in self._contents(start).items():
+                kit.emit(window, content)
+        if len(kit.out.values) >= EMITTED_AT_ONCE:
+            kit.out.flush()
 
     def _contents(self, start: int) -> dict[Any, Any]:
         if self.merging is None:
@@ -286,12 +250,12 @@ class AlignedWindows:
         return self.merging.accumulators(start, start + self.size)
 
     def _is_over(self, start: int, watermark: int) -> bool:
-        over_at = start + self.size - 1 + self.operator.lateness
+        over_at = start + self.size - 1 + self.kit.lateness
         return over_at <= watermark and over_at < MAX_TIMESTAMP  # then it is never over
 
     def _fire_and_clear(self, since: int, watermark: int) -> None:
         """Fire, and let the function clear its state of windows that are over; in order of time."""
-        lateness, last = self.operator.lateness, self.size - 1
+        lateness, last = self.kit.lateness, self.size - 1
         moments = [(start + last, start, False) for start in self._windows(since, watermark)]
         for start in self._windows(since - lateness, watermark - lateness):
             if self._is_over(start, watermark):
@@ -303,14 +267,13 @@ class AlignedWindows:
                 self._fire(start)
 
     def _clear_all(self, start: int) -> None:
-        assert self._clear is not None
-        operator = self.operator
-        operator.function_context.current = TimeWindow(start, start + self.size)
+        kit = self.kit
+        window = TimeWindow(start, start + self.size)
         keys = (pane.contents() for pane in self.panes.between(start, start + self.size))
-        for operator.key in {key: None for contents in keys for key in contents}:
-            self._clear(operator.function_context)
+        for kit.key in {key: None for contents in keys for key in contents}:
+            kit.clear(window)
 
 
-def panes_name(uid: str) -> str:
+def _panes_name(uid: str) -> str:
     """Under which name the panes of a step are stored."""
     return f"{uid}/panes"

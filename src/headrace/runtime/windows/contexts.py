@@ -1,9 +1,10 @@
-"""What triggers, assigners, evictors and window functions see of the operator."""
+"""What triggers, assigners, evictors and window functions see: clocks, timers and state."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.time_domain import TimeDomain
 from headrace.api.window import Trigger, WindowAssigner
 from headrace.errors import StateError
 from headrace.runtime.pages.table import NO_ENTRY
@@ -11,22 +12,22 @@ from headrace.runtime.runtime_context import StateStore
 from headrace.runtime.state.states import PagedReducingState, PagedValueState
 
 if TYPE_CHECKING:
-    from headrace.runtime.operators.window import WindowOperator
+    from headrace.runtime.windows.kit import WindowKit
 
 
 class Clocks:
     """The two clocks, under the names that assigners, triggers and evictors use."""
 
-    def __init__(self, operator: WindowOperator) -> None:
-        self._operator = operator
+    def __init__(self, kit: WindowKit) -> None:
+        self._kit = kit
 
     def get_current_processing_time(self) -> int:
         """The wall clock."""
-        return self._operator.runtime.clock()
+        return self._kit.runtime.clock()
 
     def get_current_watermark(self) -> int:
         """Event time."""
-        return self._operator.current_watermark
+        return self._kit.watermark
 
 
 class AssignerContext(Clocks, WindowAssigner.WindowAssignerContext):
@@ -34,43 +35,46 @@ class AssignerContext(Clocks, WindowAssigner.WindowAssignerContext):
 
     def get_runtime_context(self) -> Any:
         """State of the key."""
-        self._operator.scope.set(self._operator.key)
-        return self._operator.context_for_user
+        self._kit.scope.set(self._kit.key)
+        return self._kit.user_context
 
 
 class TriggerContext(Clocks, Trigger.OnMergeContext):
     """For triggers: timers and state of the key and window at hand."""
 
-    def __init__(self, operator: WindowOperator) -> None:
-        super().__init__(operator)
+    def __init__(self, kit: WindowKit) -> None:
+        super().__init__(kit)
+        self._event_timers = kit.states.timers[TimeDomain.EVENT_TIME]
+        self._processing_timers = kit.states.timers[TimeDomain.PROCESSING_TIME]
+        # the window at hand, and those that were merged into it
         self.namespace: Any = None
         self.merged: list[Any] = []
         self._states: dict[str, Any] = {}
 
     def get_metric_group(self) -> Any:
         """Where to register metrics."""
-        return self._operator.context_for_user.get_metrics_group()
+        return self._kit.user_context.get_metrics_group()
 
     def register_event_time_timer(self, time: int) -> None:
         """Call on_event_time at this time."""
-        self._operator.event_timers.register(time, self._operator.key, self.namespace)
+        self._event_timers.register(time, self._kit.key, self.namespace)
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call on_processing_time at this time."""
-        self._operator.processing_timers.register(time, self._operator.key, self.namespace)
+        self._processing_timers.register(time, self._kit.key, self.namespace)
 
     def delete_event_time_timer(self, time: int) -> None:
         """Take a timer back."""
-        self._operator.event_timers.delete(time, self._operator.key, self.namespace)
+        self._event_timers.delete(time, self._kit.key, self.namespace)
 
     def delete_processing_time_timer(self, time: int) -> None:
         """Take a timer back."""
-        self._operator.processing_timers.delete(time, self._operator.key, self.namespace)
+        self._processing_timers.delete(time, self._kit.key, self.namespace)
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
         """State of the key and window at hand."""
-        states = self._operator.trigger_states
-        states.scope.set_namespace(self._operator.key, self.namespace)
+        states = self._kit.states.trigger
+        states.scope.set_namespace(self._kit.key, self.namespace)
         state = self._states.get(state_descriptor.name)
         if state is None:
             state = self._states[state_descriptor.name] = states.of(state_descriptor)
@@ -111,11 +115,11 @@ def _add_content(state: Any, content: Any) -> None:
 class FunctionContext(Clocks):
     """For process window functions: the window, the clocks and two kinds of state."""
 
-    def __init__(self, operator: WindowOperator) -> None:
-        super().__init__(operator)
+    def __init__(self, kit: WindowKit) -> None:
+        super().__init__(kit)
         self.current: Any = None
-        self._window_store = StateStore(operator.window_states)
-        self._global_store = StateStore(operator.global_states)
+        self._window_store = StateStore(kit.states.window)
+        self._global_store = StateStore(kit.states.overall)
 
     def window(self) -> Any:
         """The window being evaluated."""
@@ -131,16 +135,16 @@ class FunctionContext(Clocks):
 
     def window_state(self) -> StateStore:
         """State of this key and window."""
-        if self._operator.description.merging:
+        if self._kit.description.merging:
             raise StateError(
                 "per-window state is not possible with merging windows such as sessions",
                 fix="use global_state(), which is per key",
             )
-        namespace = self._operator.encode(self.current)
-        self._operator.window_states.scope.set_namespace(self._operator.key, namespace)
+        namespace = self._kit.namespaces.encode(self.current)
+        self._kit.states.window.scope.set_namespace(self._kit.key, namespace)
         return self._window_store
 
     def global_state(self) -> StateStore:
         """State of this key, over all windows."""
-        self._operator.global_states.scope.set(self._operator.key)
+        self._kit.states.overall.scope.set(self._kit.key)
         return self._global_store

@@ -9,7 +9,6 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from headrace.api.window import MergingWindowAssigner
-from headrace.api.window.assigners import _Sliding
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -42,13 +41,9 @@ class WindowDescription:
 
     @property
     def overlapping(self) -> bool:
-        """Whether a record may belong to several windows."""
-        return isinstance(self.assigner, _Sliding) and self.assigner._size > self.assigner._slide
-
-    @property
-    def shares_panes(self) -> bool:
-        """Whether overlapping windows may be merged from panes: if records are not kept."""
-        return self.share_panes and (self.reduce is not None or self.aggregate is not None)
+        """Whether a record may belong to several windows of a grid."""
+        grid = self.assigner.window_shape().grid
+        return grid is not None and grid.overlapping
 
     def set_trigger(self, trigger: Trigger[Any, Any]) -> None:
         """Use another trigger; sessions need one that can merge."""

@@ -7,7 +7,7 @@ one.  Nothing is set per record: a key is *due* at the earliest end among its se
 last looked at.  By then sessions may have grown, and the key is due again later.  Within a batch
 due keys are in a heap; between batches each has one timer.
 
-Sessions with another trigger or an evictor: operators/window.py.
+Sessions with another trigger or an evictor: windows/general.py.
 """
 
 from __future__ import annotations
@@ -15,35 +15,21 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, Any
 
-from headrace.api.window import (
-    DynamicEventTimeSessionWindows,
-    EventTimeSessionWindows,
-    EventTimeTrigger,
-    TimeWindow,
-)
-from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
-from headrace.runtime.operators.base import ListCursor
+from headrace.api.window import TimeWindow
+from headrace.data.records import MAX_TIMESTAMP
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.timers import TimerQueue
+from headrace.runtime.windows.strategy import WindowStrategy
 
 if TYPE_CHECKING:
-    from headrace.data.records import Records
-    from headrace.runtime.operators.window import WindowOperator
-    from headrace.runtime.windows.description import WindowDescription
+    from collections.abc import Iterable
+
+    from headrace.runtime.windows.kit import WindowKit
 
     # start, end, the end at which it was evaluated last (None: not yet), contents
     Session = list[Any]
 
 _START, _END, _FIRED, _CONTENT = range(4)
-
-
-def are_plain_sessions(described: WindowDescription) -> bool:
-    """Whether sessions can be run here, with the same results."""
-    return (
-        type(described.assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
-        and type(described.trigger) is EventTimeTrigger
-        and described.evictor is None
-    )
 
 
 class _Key:
@@ -65,50 +51,51 @@ class _Key:
         )
 
 
-class SessionWindows:
-    """The sessions of one step in one subtask."""
+class SessionWindows(WindowStrategy):
+    """The windows of one step in one subtask, as sessions of a key."""
 
-    def __init__(self, operator: WindowOperator) -> None:
-        self.operator = operator
-        runtime = operator.runtime
+    kept = "as sessions"
+
+    def __init__(self, kit: WindowKit) -> None:
+        super().__init__(kit)
+        assert kit.shape.gap is not None
         # survives restart: key -> (its timer, its sessions)
-        self.table = operator.states.table("sessions")
-        self.timers = TimerQueue(runtime.store, timers_name(runtime.uid))
+        self.table = kit.states.own.table("sessions")
+        self.timers = _timers(kit)
         # rebuilt: keys that this batch has looked at; which of them are due when
         self._keys: dict[Any, _Key] = {}
         self._heap: list[tuple[int, int, Any]] = []
         self._serial = 0
-        self._gap_of = operator.assigner._gap  # type: ignore[attr-defined]
-        self._clear = getattr(operator.description.function, "clear", None)
+        self._gap_after = kit.shape.gap.after
+
+    @classmethod
+    def fits(cls, kit: WindowKit) -> bool:
+        return kit.shape.gap is not None and kit.is_plain
+
+    @classmethod
+    def holds(cls, kit: WindowKit) -> bool:
+        return any(True for _ in _timers(kit).scan())
 
     def reload(self) -> None:
-        """Start from what the store holds."""
         self.timers.reload()
         self._keys.clear()
         self._heap.clear()
 
+    def count_timers(self) -> int:
+        return len(self.timers)
+
     # --- records -----------------------------------------------------------------------------
 
-    def process(self, records: Records) -> None:
-        """Add records to the sessions of their keys."""
-        keys = self.operator.keys(records)
-        cursor = ListCursor(records.values)
-        times = records.timestamps or [MIN_TIMESTAMP] * len(keys)
-        try:
-            self._add_all(keys, cursor, times)
-        except Exception as error:
-            raise self.operator.failed(error, cursor.current) from error
-
-    def _add_all(self, keys: list[Any], values: Any, times: list[int]) -> None:
-        known, added, gap_of = self._keys, self.operator.added, self._gap_of
-        watermark = self.operator.current_watermark
+    def process(self, keys: list[Any], values: Iterable[Any], times: Iterable[int]) -> None:
+        known, added, gap_after = self._keys, self.kit.contents.added, self._gap_after
+        watermark = self.kit.watermark
         for key, value, time in zip(keys, values, times, strict=True):
             entry = known.get(key) or self._read(key)
             if entry.sessions:
                 last = entry.sessions[-1]
                 # the usual case: it goes on with the latest session, which is still to be fired
                 if last[_START] <= time <= last[_END] and last[_FIRED] is None:
-                    end = max(last[_END], time + gap_of(value))
+                    end = max(last[_END], time + gap_after(value))
                     if end - 1 > watermark:
                         last[_END] = end
                         last[_CONTENT] = added(last[_CONTENT], value, time)
@@ -127,44 +114,40 @@ class SessionWindows:
 
     def _add(self, key: Any, entry: _Key, value: Any, time: int) -> None:
         """Add a record that makes a session, connects some, or is late."""
-        operator = self.operator
-        operator.key = key
-        (window,) = operator.assigner.assign_windows(value, time, operator.assigner_context)
+        kit = self.kit
+        kit.key = key
+        (window,) = kit.assigner.assign_windows(value, time, kit.assigner_context)
         touched = [s for s in entry.sessions if s[_START] <= window.end and s[_END] >= window.start]
         start = min([window.start, *(session[_START] for session in touched)])
         end = max([window.end, *(session[_END] for session in touched)])
         merged = TimeWindow(start, end)
-        if operator.is_over(merged):
-            operator.reject(value, time)
+        if kit.is_over(merged):
+            kit.reject(value, time)
             return
         content = NO_ENTRY
         for session in touched:
-            content = operator.merged(content, session[_CONTENT])
-        fired = end if end - 1 <= operator.current_watermark else None
-        session = [start, end, fired, operator.added(content, value, time)]
+            content = kit.contents.merged(content, session[_CONTENT])
+        fired = end if end - 1 <= kit.watermark else None
+        session = [start, end, fired, kit.contents.added(content, value, time)]
         entry.sessions = [s for s in entry.sessions if s not in touched]
         entry.sessions.append(session)
         entry.sessions.sort(key=_start)
         if fired is not None:
-            operator.emit(merged, session[_CONTENT])
+            kit.emit(merged, session[_CONTENT])
         self._make_due(key, entry)
 
     # --- time --------------------------------------------------------------------------------
 
-    def advance(self, watermark: int) -> None:
-        """Fire and drop what event time has passed, in the order of time."""
+    def advance_watermark(self, watermark: int) -> None:
         self.timers.fire_until(watermark, self._wake)
         heap = self._heap
-        try:
-            while heap and heap[0][0] <= watermark:
-                time, _, key = heapq.heappop(heap)
-                entry = self._keys[key]
-                if entry.due == time:  # else it became due earlier, and was looked at
-                    entry.due = None
-                    self._look_at(time, key, entry)
-                    self._make_due(key, entry)
-        except Exception as error:
-            raise self.operator.failed(error) from error
+        while heap and heap[0][0] <= watermark:
+            time, _, key = heapq.heappop(heap)
+            entry = self._keys[key]
+            if entry.due == time:  # else it became due earlier, and was looked at
+                entry.due = None
+                self._look_at(time, key, entry)
+                self._make_due(key, entry)
 
     def _wake(self, time: int, key: Any, namespace: Any) -> None:
         entry = self._keys.get(key) or self._read(key)
@@ -188,12 +171,12 @@ class SessionWindows:
         return min((moment for moment in moments if moment < MAX_TIMESTAMP), default=None)
 
     def _over_at(self, session: Session) -> int:
-        over_at: int = session[_END] - 1 + self.operator.lateness
+        over_at: int = session[_END] - 1 + self.kit.lateness
         return over_at
 
     def _look_at(self, time: int, key: Any, entry: _Key) -> None:
-        operator = self.operator
-        operator.key = key
+        kit = self.kit
+        kit.key = key
         for session in list(entry.sessions):
             end = session[_END]
             if end - 1 > time:
@@ -201,17 +184,14 @@ class SessionWindows:
             window = TimeWindow(session[_START], end)
             if session[_FIRED] != end:
                 session[_FIRED] = end
-                operator.emit(window, session[_CONTENT])
+                kit.emit(window, session[_CONTENT])
             if self._over_at(session) <= time:
                 entry.sessions.remove(session)
-                if self._clear is not None:
-                    operator.function_context.current = window
-                    self._clear(operator.function_context)
+                kit.clear(window)
 
     # --- the end of a batch ------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write what must survive; the operator writes the table."""
         for key, entry in self._keys.items():
             if entry.sessions:
                 self._set_timer(key, entry, self._next_moment(entry))
@@ -240,6 +220,6 @@ def _start(session: Session) -> int:
     return start
 
 
-def timers_name(uid: str) -> str:
-    """Under which name the timers of a step's sessions are stored."""
-    return f"{uid}/timers/session"
+def _timers(kit: WindowKit) -> TimerQueue:
+    """The timers of a step's sessions."""
+    return TimerQueue(kit.runtime.store, f"{kit.runtime.uid}/timers/session")

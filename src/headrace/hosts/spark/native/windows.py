@@ -15,11 +15,10 @@ hosts/spark/native/job.py
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from headrace.api.window import EventTimeSessionWindows
 from headrace.errors import RecordError
 from headrace.hosts.spark.native.steps import analysed, apply_native, spark_column, timestamps
 from headrace.hosts.spark.state.checkpoint_files import set_back_watermark
@@ -110,12 +109,12 @@ def explain_timestamp_failure(error: BaseException) -> RecordError | None:
 
 def _grouping(step: Step) -> Column:
     """The window of a record."""
-    assigner: Any = step.native.window.windows.assigner  # type: ignore[union-attr]
-    time = F.col(EVENT_TIME)
-    if isinstance(assigner, EventTimeSessionWindows):
-        return F.session_window(time, f"{assigner._session_gap} milliseconds")
-    slide = getattr(assigner, "_slide", assigner._size)
-    durations = (assigner._size, slide, assigner._offset % slide)
+    shape = step.native.window.windows.assigner.window_shape()  # type: ignore[union-attr]
+    time, grid = F.col(EVENT_TIME), shape.grid
+    if grid is None:
+        assert shape.gap is not None  # or plan/native_windows.py would have refused
+        return F.session_window(time, f"{shape.gap.fixed_ms} milliseconds")
+    durations = (grid.size_ms, grid.slide_ms, grid.offset_ms % grid.slide_ms)
     return F.window(time, *(f"{duration} milliseconds" for duration in durations))
 
 
