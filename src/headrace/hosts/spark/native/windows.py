@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from headrace.api.window import EventTimeSessionWindows
 from headrace.errors import RecordError
+from headrace.hosts.spark.native.columns import column_of
 from headrace.hosts.spark.native.steps import analysed, apply_native, spark_column, timestamps
 from headrace.hosts.spark.state.checkpoint_files import set_back_watermark
 from headrace.plan.native_windows import timestamp_column
@@ -142,7 +143,9 @@ def aggregated(frame: DataFrame, step: Step, window: Column) -> DataFrame:
             }
         )
         results = [
-            result.build(F).alias(name if name is not None else given[int(result.output_name[2:])])
+            column_of(result.node).alias(
+                given[int(result.output_name[2:])] if name is None else name
+            )
             for result, name in zip(select.results, select.names, strict=True)
         ]
         return kept.select(*results)
