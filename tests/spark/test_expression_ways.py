@@ -113,6 +113,6 @@ def test_what_has_no_result_by_rows_has_none_on_spark(spark: SparkSession) -> No
                 failing[key] = (expression, bad[0])
     assert len(failing) > 10
     for expression, record in failing.values():
-        frame = frame_of(spark, [record], [])
+        frame = frame_of(spark, [record], [[True]])
         with pytest.raises(Exception, match=r"OVERFLOW|BY_ZERO"):
             frame.select(column_of(expression.node)).collect()

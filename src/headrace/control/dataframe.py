@@ -14,12 +14,12 @@ from headrace.errors import InvalidArgumentError
 from headrace.hosts.spark.microbatch.build import build_packets
 from headrace.hosts.spark.microbatch.results import records_frame
 from headrace.hosts.spark.native.job import native_frame, native_settings
-from headrace.hosts.spark.native.types import resolve_types
+from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.session import job_session
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.opening import SourceOptions
-from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import plan
+from headrace.plan.rules.resolve_execution_mode import runs_in_batch
 
 if TYPE_CHECKING:
     from headrace.datastream.data_stream import DataStream
@@ -51,13 +51,12 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
     env._graph.steps.remove(end)
     base = env.get_spark_session()
     spec = env._spec("dataframe")
-    resolve_types(graph, base)
     if runs_in_batch(graph, spec.option("execution.runtime-mode")):
         raise InvalidArgumentError(
             "to_dataframe gives a streaming DataFrame, and the program is in BATCH mode",
             fix="use RuntimeExecutionMode.STREAMING, or write the stream to files and read those",
         )
-    physical = plan(graph, spec.plan_options(uuid.uuid4().hex))
+    physical = plan(graph, spec.plan_options(uuid.uuid4().hex), SparkTypes(base))
     native = physical.native_job
     settings = {**native_settings(native, own_query=False), **spec.spark_settings}
     spark = job_session(base, settings, physical.slots)

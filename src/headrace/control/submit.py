@@ -33,15 +33,15 @@ from headrace.hosts.spark.microbatch.build import build_packets, control_dir
 from headrace.hosts.spark.microbatch.query import SparkQuery
 from headrace.hosts.spark.microbatch.results import packets_of
 from headrace.hosts.spark.native.job import native_settings, open_native, run_native_batch
-from headrace.hosts.spark.native.types import resolve_types
+from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
 from headrace.hosts.spark.session import base_session, job_session, state_store_settings
 from headrace.hosts.spark.sources.opening import SourceOptions, has_lasting_place, streams_of
 from headrace.hosts.spark.user_files import ship
 from headrace.io.lease import Lease
 from headrace.io.storage import Storage, absolute_target
-from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import PlanOptions, plan
+from headrace.plan.rules.resolve_execution_mode import runs_in_batch
 from headrace.spi.python_source import PythonSource
 from headrace.spi.sink import CommitterContext
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from headrace.control.savepoints import Savepoint
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
+    from headrace.plan.plan_graph import TypeResolver
     from headrace.spi.sink import Committer
 
 log = logging.getLogger(__name__)
@@ -113,8 +114,7 @@ def submit(graph: StreamGraph, spec: JobSpec) -> Job:
     try:
         _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark is started
         base = spec.session or session_of(spec)
-        resolve_types(graph, base)
-        claimed = _claim(graph, spec, job_dir)
+        claimed = _claim(graph, spec, job_dir, SparkTypes(base))
         job, agent = _job(claimed, base, job_dir, spec)
     except BaseException:
         if claimed is not None and claimed.lease is not None:
@@ -167,13 +167,13 @@ class _Claimed:
     matches: list[Match]
 
 
-def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
+def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir, types: TypeResolver) -> _Claimed:
     """Plan the job and make sure that its directory is its own; changes nothing if it is not."""
     stored = job_dir.read_identity()
     savepoint = _savepoint(spec, stored, job_dir)
     # the id in the job's directory, so that a restarted job is the same job
     job_id = new_job_id() if stored is None else stored.job_id
-    physical = plan(graph, spec.plan_options(job_id, savepoint))
+    physical = plan(graph, spec.plan_options(job_id, savepoint), types)
     if physical.batch:
         _check_gives_all_at_once(physical)
     now = fingerprint(graph, physical)
@@ -198,7 +198,7 @@ def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
         lease.acquire()
         if job_dir.read_identity() != stored:  # another job came and went in between
             lease.release()
-            return _claim(graph, spec, job_dir)
+            return _claim(graph, spec, job_dir, types)
     return _Claimed(job_id, physical, now, stored, lease, savepoint, matches)
 
 

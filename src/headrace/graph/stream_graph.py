@@ -45,10 +45,14 @@ class StreamGraph:
             if step.id not in wanted:
                 wanted.add(step.id)
                 pending.extend(edge.origin for edge in step.inputs)
-        part = StreamGraph()
-        part.steps = [step for step in self.steps if step.id in wanted]
-        part._next_id = self._next_id
-        return part
+        return self.with_steps([step for step in self.steps if step.id in wanted])
+
+    def with_steps(self, steps: list[Step]) -> StreamGraph:
+        """Another graph of these steps; its next ids are behind those of this one."""
+        other = StreamGraph()
+        other.steps = steps
+        other._next_id = self._next_id
+        return other
 
     def outputs_of(self, step: Step) -> Iterator[tuple[Step, Edge]]:
         """Every (consumer, edge) that takes records of `step`."""

@@ -29,7 +29,7 @@ def plan_as_text(graph: StreamGraph, options: PlanOptions) -> str:
         stateful = level > 0 and not physical.batch
         host = "transformWithState, one call per subtask" if stateful else "mapInArrow"
         lines.append(f"level {level}" + ("" if physical.native_job else f"  ({host})"))
-        for step in graph.steps:
+        for step in physical.graph.steps:
             if physical.levels[step.id] == level:
                 lines.extend(_step_lines(step, physical))
     return "\n".join(lines)
@@ -58,7 +58,7 @@ def plan_as_json(graph: StreamGraph, options: PlanOptions) -> str:
     """Flink's execution plan JSON, with headrace's levels and lowering beside it."""
     check_graph(graph)
     physical = plan(graph, options)
-    nodes = [_node(step, physical, options) for step in graph.steps]
+    nodes = [_node(step, physical, options) for step in physical.graph.steps]
     return json.dumps({"nodes": nodes}, indent=2)
 
 

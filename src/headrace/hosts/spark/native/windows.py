@@ -8,7 +8,7 @@ reaches its last millisecond; Spark's is without the 1, and a window fires once 
 the same.  At the end of input Flink fires what is open.  Spark does not, so the end command becomes
 a row far in the future: it moves the watermark past every window but its own, which stays open.
 
-In: a NativeWindow (plan/lowering.py).  Out: a DataFrame of results.  Next:
+In: a NativeWindow (plan/physical.py).  Out: a DataFrame of results.  Next:
 hosts/spark/native/job.py
 """
 
