@@ -85,9 +85,13 @@ class ExpressionProjection(MapOperator):
         codec = self._codec(records.codec.type_info)
         if codec is None:
             return None
-        columns = [evaluate(records) for evaluate in self.batches]
-        if any(column is None for column in columns):
-            return None
+        columns = []
+        for evaluate, field in zip(self.batches, codec.schema or (), strict=True):
+            column = evaluate(records)
+            if column is None:
+                return None
+            # a source may hand over another form of a type, such as large strings
+            columns.append(column if column.type == field.type else column.cast(field.type))
         batch = pa.RecordBatch.from_arrays(columns, schema=codec.schema)
         return Records(timestamps=records.timestamps, batch=batch, codec=codec)
 
