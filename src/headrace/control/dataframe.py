@@ -57,6 +57,7 @@ def to_dataframe(env: StreamExecutionEnvironment, stream: DataStream) -> Any:
             fix="use RuntimeExecutionMode.STREAMING, or write the stream to files and read those",
         )
     physical = plan(graph, spec.plan_options(uuid.uuid4().hex), SparkTypes(base))
+    graph.learn_types(physical.graph)
     native = physical.native_job
     settings = {**native_settings(native, own_query=False), **spec.spark_settings}
     spark = job_session(base, settings, physical.slots)

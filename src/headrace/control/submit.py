@@ -174,6 +174,7 @@ def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir, types: TypeResolv
     # the id in the job's directory, so that a restarted job is the same job
     job_id = new_job_id() if stored is None else stored.job_id
     physical = plan(graph, spec.plan_options(job_id, savepoint), types)
+    graph.learn_types(physical.graph)
     if physical.batch:
         _check_gives_all_at_once(physical)
     now = fingerprint(graph, physical)

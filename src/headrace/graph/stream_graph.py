@@ -54,6 +54,19 @@ class StreamGraph:
         other._next_id = self._next_id
         return other
 
+    def learn_types(self, planned: StreamGraph) -> None:
+        """Take over what a host found out about types: streams can then be asked for theirs.
+
+        Args:
+            planned: a copy of this graph in which the types are known.
+        """
+        found = {step.id: step for step in planned.steps}
+        for step in self.steps:
+            typed = found[step.id]
+            step.output_type, step.operator = typed.output_type, typed.operator
+            for edge, other in zip(step.inputs, typed.inputs, strict=True):
+                edge.type_info = other.type_info
+
     def outputs_of(self, step: Step) -> Iterator[tuple[Step, Edge]]:
         """Every (consumer, edge) that takes records of `step`."""
         for consumer in self.steps:

@@ -59,6 +59,17 @@ def test_types_are_found_in_a_copy_and_reach_what_is_behind_a_projection() -> No
     assert env._graph.steps[-1].operator.type_info is unknown  # type: ignore[union-attr]
 
 
+def test_a_second_plan_of_a_graph_that_has_learned_its_types_is_the_same() -> None:
+    env = _env()
+    twice = env.from_collection([], ROW).select((col("n") * 2).alias("twice"))
+    twice.filter(col("twice") > 1).sink_to(FileSink.parquet("out"))
+    first = _plan(env, expression_types)
+    env._graph.learn_types(first.graph)
+    assert twice.get_type() == Types.ROW_NAMED(["twice"], [Types.INT()])
+    second = _plan(env, lambda step: Types.ROW_NAMED(["twice"], [Types.LONG()]))
+    assert second.sinks[0].operator.type_info == Types.ROW_NAMED(["twice"], [Types.LONG()])
+
+
 def test_without_a_resolver_the_graph_is_the_users() -> None:
     env = _env()
     env.from_collection([], ROW).select(col("n")).print()
