@@ -52,6 +52,7 @@ class Function:
         arrow: the array from arrays and scalars, then plain constants.
         constants: how many arguments at the end are constants: bodies get them as they are.
         strict: whether one None among the arguments gives None, without asking the body.
+        decides: a left side that is this decides alone; the right one is not looked at.
         checked: whether a result must be made to fit its type: the numbers of arithmetic.
     """
 
@@ -61,6 +62,7 @@ class Function:
     arrow: Callable[..., Any]
     constants: int = 0
     strict: bool = True
+    decides: bool | None = None
     checked: bool = False
 
     def operands(self, call: Call) -> tuple[Node, ...]:
@@ -135,11 +137,15 @@ def _at_most(left: Any, right: Any) -> bool:
 
 
 def _greater(left: Any, right: Any) -> bool:
-    return _less(right, left)
+    if type(left) is not type(right):
+        left, right = _meet(">", left, right)
+    return bool(left > right or (left != left and right == right))
 
 
 def _at_least(left: Any, right: Any) -> bool:
-    return _at_most(right, left)
+    if type(left) is not type(right):
+        left, right = _meet(">=", left, right)
+    return bool(left >= right or left != left)
 
 
 def _numbers(sign: str, left: Any, right: Any) -> tuple[Any, Any]:
@@ -192,18 +198,16 @@ def _by_zero(sign: str, dividend: Any) -> RecordError:
     )
 
 
-def _and(left: Any, right: Callable[[], Any]) -> bool | None:
-    if left is False:
+def _and(left: Any, right: Any) -> bool | None:
+    if left is False or right is False:
         return False
-    second = right()
-    return False if second is False else None if left is None or second is None else True
+    return None if left is None or right is None else True
 
 
-def _or(left: Any, right: Callable[[], Any]) -> bool | None:
-    if left is True:
+def _or(left: Any, right: Any) -> bool | None:
+    if left is True or right is True:
         return True
-    second = right()
-    return True if second is True else None if left is None or second is None else False
+    return None if left is None or right is None else False
 
 
 def _not(value: Any) -> bool:
@@ -321,8 +325,8 @@ _ALL = (
     Function("*", t.arithmetic, _times, pc.multiply_checked, checked=True),
     Function("/", t.fraction, _divided, pc.divide_checked, checked=True),
     Function("%", t.arithmetic, _remainder, _remainder_arrays, checked=True),
-    Function("and", t.logic, _and, pc.and_kleene, strict=False),
-    Function("or", t.logic, _or, pc.or_kleene, strict=False),
+    Function("and", t.logic, _and, pc.and_kleene, strict=False, decides=False),
+    Function("or", t.logic, _or, pc.or_kleene, strict=False, decides=True),
     Function("not", t.logic, _not, pc.invert),
     Function("is_null", t.null_test, lambda value: value is None, pc.is_null, strict=False),
     Function("isin", t.membership, _is_in, _is_in_arrays, constants=1, strict=False),

@@ -74,7 +74,9 @@ def _column(name: str) -> RowFunction:
     position = int(name[1:]) if name[:1] == "f" and name[1:].isdigit() else None
 
     def read(record: Any) -> Any:
-        if isinstance(record, Row | dict):  # a row's attributes leave out some, _corrupt_record
+        if type(record) is Row or isinstance(
+            record, Row | dict
+        ):  # a row's attributes leave out some, _corrupt_record
             return record[name]
         if position is not None and type(record) is tuple:
             return record[position]  # the name of its column on Catalyst
@@ -92,8 +94,8 @@ def _call(node: Call, record_type: TypeInformation | None) -> RowFunction:
     body = called.row
     if called.checked:
         body = _fitting(body, node, t.signature_of(called, node, record_type))
-    if called.name in ("and", "or"):
-        return _logic(body, *arguments)
+    if called.decides is not None:
+        return _logic(body, *arguments, decides=called.decides)
     if not called.strict:
         [only], constants = arguments, called.given(node)
         return lambda record: body(only(record), *constants)
@@ -103,8 +105,14 @@ def _call(node: Call, record_type: TypeInformation | None) -> RowFunction:
     return _binary(body, left, right)
 
 
-def _logic(body: Callable[..., Any], left: RowFunction, right: RowFunction) -> RowFunction:
-    return lambda record: body(left(record), lambda: right(record))
+def _logic(
+    body: Callable[..., Any], left: RowFunction, right: RowFunction, *, decides: bool
+) -> RowFunction:
+    def run(record: Any) -> Any:
+        first = left(record)
+        return decides if first is decides else body(first, right(record))
+
+    return run
 
 
 def _unary(

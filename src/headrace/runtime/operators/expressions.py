@@ -4,8 +4,8 @@ Records that are an Arrow batch stay one: kernels evaluate whole columns (expr/k
 records are taken one by one (expr/rows.py), and so is a batch in which some record has no result,
 so that the error names it.
 
-Measured on a million rows of four fields, filter and projection, Arrow in and out: 12.1 s by rows,
-with kernels see docs/expressions.md.
+Measured on a million rows of four fields, filter and projection, Arrow in and out, on a busy
+machine: 12 s record by record, 0.04 s with kernels.
 """
 
 from __future__ import annotations
