@@ -27,9 +27,9 @@ from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.errors import InvalidArgumentError, PlanError, SavepointError, UnsupportedStepError
 from headrace.io.lease import Lease
 from headrace.io.storage import absolute_target
-from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.explain import plan_as_json, plan_as_text
 from headrace.plan.planner import PlanOptions, plan
+from headrace.plan.rules.resolve_execution_mode import runs_in_batch
 from headrace.spi.host import HOSTS, HasFrames, Place, host_of
 from headrace.spi.sink import CommitterContext
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from headrace.graph.nodes import Step
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
+    from headrace.plan.plan_graph import TypeResolver
     from headrace.spi.host import Host
     from headrace.spi.job_spec import JobSpec
     from headrace.spi.sink import Committer
@@ -60,10 +61,10 @@ class JobExecutor:
         try:
             _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark starts
             host = host_of(spec)
-            host.resolve(program)
+            types = host.types()
             if spec.kind == "preview":
-                spec = _for_a_look(program, spec)
-            claimed = _claim(program, spec, job_dir)
+                spec = _for_a_look(program, spec, types)
+            claimed = _claim(program, spec, job_dir, types)
             job, agent = _job(claimed, host, job_dir, spec)
         except BaseException:
             if claimed is not None and claimed.lease is not None:
@@ -92,14 +93,15 @@ class JobExecutor:
         """The records that reach a step as a streaming DataFrame."""
         host = host_of(spec)
         framed = _with_frames(host, "to_dataframe()")
-        host.resolve(program)
         if runs_in_batch(program, spec.option("execution.runtime-mode")):
             raise InvalidArgumentError(
                 "to_dataframe gives a streaming DataFrame, and the program is in BATCH mode",
                 fix="use RuntimeExecutionMode.STREAMING, or write the stream to files and read "
                 "those",
             )
-        return framed.frame_of(plan(program, plan_options(spec, new_job_id())), end)
+        physical = plan(program, plan_options(spec, new_job_id()), host.types())
+        program.learn_types(physical.graph)
+        return framed.frame_of(physical, end)
 
 
 def _with_frames(host: Host, what: str) -> HasFrames:
@@ -148,9 +150,9 @@ def checkpoint_dir(program: StreamGraph, spec: JobSpec) -> str | None:
     return None
 
 
-def _for_a_look(program: StreamGraph, spec: JobSpec) -> JobSpec:
+def _for_a_look(program: StreamGraph, spec: JobSpec, types: TypeResolver | None) -> JobSpec:
     """A preview in BATCH mode reads in small batches, too, where that gives the same records."""
-    physical = plan(program, plan_options(spec))
+    physical = plan(program, plan_options(spec), types)
     if not (physical.batch and physical.looks_at_single_records):
         return spec
     return replace(spec, options={**spec.options, "execution.runtime-mode": "STREAMING"})
@@ -172,13 +174,16 @@ class _Claimed:
     matches: list[Match]
 
 
-def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
+def _claim(
+    graph: StreamGraph, spec: JobSpec, job_dir: JobDir, types: TypeResolver | None
+) -> _Claimed:
     """Plan the job and make sure that its directory is its own; changes nothing if it is not."""
     stored = job_dir.read_identity()
     savepoint = _savepoint(spec, stored, job_dir)
     # the id in the job's directory, so that a restarted job is the same job
     job_id = new_job_id() if stored is None else stored.job_id
-    physical = plan(graph, plan_options(spec, job_id, savepoint))
+    physical = plan(graph, plan_options(spec, job_id, savepoint), types)
+    graph.learn_types(physical.graph)
     if physical.batch:
         check_gives_all_at_once(physical)
     now = fingerprint(graph, physical)
@@ -203,7 +208,7 @@ def _claim(graph: StreamGraph, spec: JobSpec, job_dir: JobDir) -> _Claimed:
         lease.acquire()
         if job_dir.read_identity() != stored:  # another job came and went in between
             lease.release()
-            return _claim(graph, spec, job_dir)
+            return _claim(graph, spec, job_dir, types)
     return _Claimed(job_id, physical, now, stored, lease, savepoint, matches)
 
 

@@ -61,6 +61,11 @@ class Records:
         return self._batch
 
     @property
+    def columns(self) -> pa.RecordBatch | None:
+        """The batch, as long as nobody has asked for objects: those may be other than it gives."""
+        return self._batch if self._values is None else None
+
+    @property
     def codec(self) -> Codec | None:
         """What made the batch, if there is one."""
         return self._codec

@@ -44,7 +44,8 @@ from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
 from headrace.expr.expressions import VALUE, Expression, is_expression
-from headrace.graph.nodes import NativeStep
+from headrace.expr.rows import RowEvaluator
+from headrace.graph.nodes import NativeKind, NativeStep
 from headrace.runtime.exchange.partition import (
     Broadcast,
     Custom,
@@ -57,6 +58,7 @@ from headrace.runtime.exchange.partition import (
     Shuffle,
 )
 from headrace.runtime.key_selectors import Keying, key_selector
+from headrace.runtime.operators.expressions import ExpressionFilter, ExpressionProjection
 from headrace.runtime.operators.keyed import (
     KeyedMapOperator,
     KeyedProcessOperator,
@@ -281,8 +283,12 @@ class DataStream:
         """
         if is_expression(func):
             _check_expressions("filter", (func,), self)
-            native = NativeStep("filter", (func,))
-            fallback = FilterOperator(func.evaluate) if isinstance(func, Expression) else None
+            native = NativeStep(NativeKind.FILTER, (func,))
+            fallback = (
+                ExpressionFilter(func.node, self.get_type())
+                if isinstance(func, Expression)
+                else None
+            )
             return self._transform(
                 "filter", f"Filter({func!r})", fallback, self.get_type(), native=native
             )
@@ -300,10 +306,11 @@ class DataStream:
         if not expressions:
             raise InvalidArgumentError("select needs at least one expression")
         _check_expressions("select", expressions, self)
-        native = NativeStep("select", tuple(expressions))
+        native = NativeStep(NativeKind.SELECT, tuple(expressions))
         fallback = None
         if all(isinstance(expression, Expression) for expression in expressions):
-            fallback = MapOperator(_Projection(expressions))
+            nodes = [(e.output_name, e.node) for e in expressions]
+            fallback = ExpressionProjection(nodes, self.get_type())
         # A Column makes a new Column of any attribute that it is asked for.
         names = [e.output_name if isinstance(e, Expression) else str(e) for e in expressions]
         unknown: TypeInformation = Types.ROW_NAMED(names, [Types.PICKLED_BYTE_ARRAY()] * len(names))
@@ -406,7 +413,7 @@ class DataStream:
         )
         stream, assigner = self, watermark_strategy.timestamp_assigner
         if isinstance(assigner, ColumnAssigner) and assigner.spark_only:
-            native = NativeStep("stamp", (assigner.column,))
+            native = NativeStep(NativeKind.STAMP, (assigner.column,))
             stream = self._transform("stamp", "Timestamps", None, self.get_type(), native=native)
         operator = timestamps_operator(watermark_strategy)
         return stream._transform("timestamps", "Timestamps/Watermarks", operator, self.get_type())
@@ -565,7 +572,7 @@ class KeyedStream(RollingAggregates, DataStream):
     """A stream partitioned by key."""
 
     def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
-        key_by = _plain_key(key_by)
+        key_by = _plain_key(key_by, stream.get_type())
         if isinstance(key_by, int | str) and not isinstance(key_by, bool):
             key_by = check_field("key_by", key_by, stream)
             check_key_of_first(key_by, _selector(key_by), stream)
@@ -688,19 +695,6 @@ class KeyedStream(RollingAggregates, DataStream):
         raise self._fixed("disable_chaining")
 
 
-class _Projection:
-    """Evaluates expressions into a Row, where Catalyst cannot."""
-
-    def __init__(self, expressions: tuple[Any, ...]) -> None:
-        self.expressions = expressions
-        self.names = [e.output_name for e in expressions]
-
-    def __call__(self, record: Any) -> Any:
-        from headrace.common.types import Row
-
-        return Row.of_values(tuple(e.evaluate(record) for e in self.expressions), self.names)
-
-
 class _Pick:
     def __init__(self, indexes: tuple[int, ...]) -> None:
         self.indexes = indexes
@@ -713,10 +707,10 @@ def _same(record: Any) -> Any:
     return record
 
 
-def _plain_key(key: Any) -> Any:
+def _plain_key(key: Any, record_type: TypeInformation) -> Any:
     """A column expression as a field name, or as the function that evaluates it."""
     if isinstance(key, Expression):
-        return key.evaluate if key.column_name is None else key.column_name
+        return RowEvaluator(key.node, record_type) if key.column_name is None else key.column_name
     return key
 
 

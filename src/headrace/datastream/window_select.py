@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.call_site import call_site
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
 from headrace.errors import InvalidArgumentError
-from headrace.expr.expressions import AGGREGATES, BOUNDS, Expression, col, is_expression
+from headrace.expr.expressions import Expression, col, is_expression
+from headrace.expr.nodes import Aggregate, BoundKind, Column, WindowBound, rewrite, text_of, walk
 from headrace.runtime.windows.column_aggregates import (
     END,
     START,
@@ -28,6 +29,7 @@ from headrace.runtime.windows.column_aggregates import (
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
+    from headrace.expr.nodes import Node
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.windows.description import WindowDescription
 
@@ -106,7 +108,7 @@ class _Parts:
     def take(self, expression: Any) -> Expression:
         """What remains of an expression when its aggregates are given."""
         if isinstance(expression, Expression):
-            return expression.rewritten(self._replace)
+            return Expression(rewrite(expression.node, self._replace))
         if not is_expression(expression):
             raise _wrong(
                 f"select on a window takes column expressions, not {expression!r}",
@@ -118,25 +120,26 @@ class _Parts:
         self.aggregates.append(aggregate)
         return col(cell(len(self.aggregates) - 1))
 
-    def _replace(self, part: Expression) -> Expression | None:
-        if part.kind in AGGREGATES:
-            for argument in part.arguments:
-                if argument.needs_window:
+    def _replace(self, part: Node) -> Node | None:
+        match part:
+            case Aggregate():
+                if part.argument is not None and _needs_window(part.argument):
                     raise _wrong(
-                        f"{part!r} aggregates what only the window has",
+                        f"{text_of(part)} aggregates what only the window has",
                         "aggregate the fields of records, and combine the results",
                     )
-            return self._cell(part)
-        if part.kind in BOUNDS:
-            if self.windows.assigner.window_shape().domain is None:
-                raise _wrong(
-                    f"{type(self.windows.assigner).__name__} has no {part.kind}()",
-                    "the bounds exist for windows of time only",
-                )
-            return col(START if part.kind == "window_start" else END)
-        if part.column_name is not None and part.column_name != self.key:
-            raise self._not_the_key(part.column_name)
-        return None
+                return self._cell(Expression(part)).node
+            case WindowBound():
+                if self.windows.assigner.window_shape().domain is None:
+                    raise _wrong(
+                        f"{type(self.windows.assigner).__name__} has no {part.kind}()",
+                        "the bounds exist for windows of time only",
+                    )
+                return Column(START if part.kind is BoundKind.START else END)
+            case Column() if part.name != self.key:
+                raise self._not_the_key(part.name)
+            case _:
+                return None
 
     def _not_the_key(self, name: str) -> InvalidArgumentError:
         options = ", ".join(f"col({name!r}).{kind}()" for kind in ("sum", "min", "max"))
@@ -150,6 +153,10 @@ class _Parts:
             f"column {name!r} is not aggregated, {why}",
             f"aggregate it ({options}), or key the stream by it: key_by({name!r})",
         )
+
+
+def _needs_window(node: Node) -> bool:
+    return any(isinstance(part, Aggregate | WindowBound) for part in walk(node))
 
 
 def _wrong(what: str, fix: str) -> InvalidArgumentError:

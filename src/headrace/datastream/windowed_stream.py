@@ -20,7 +20,7 @@ from headrace.datastream.arguments import (
 from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.errors import InvalidArgumentError
-from headrace.graph.nodes import NativeStep
+from headrace.graph.nodes import NativeKind, NativeStep
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
@@ -155,7 +155,7 @@ class _Windows(RollingAggregates):
         names = [str(e) if n is None else n for e, n in zip(expressions, found.names, strict=True)]
         result = Types.ROW_NAMED(names, [Types.PICKLED_BYTE_ARRAY()] * len(names))
         guessed = None if any(origin.step.inferred for origin in stream._origins) else result
-        native = NativeStep("window", expressions, found)
+        native = NativeStep(NativeKind.WINDOW, expressions, found)
         return self._add(found.windows, "select", result, guessed, native=native)
 
     def _rolling(self, kind: str, field: int | str) -> DataStream:

@@ -8,6 +8,7 @@ open and run, just as Flink's transformations hold operator factories.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,6 +80,20 @@ class Step:
         return self.kind == "source"
 
 
+class NativeKind(StrEnum):
+    """What Catalyst does with the expressions of a step."""
+
+    FILTER = "filter"
+    SELECT = "select"
+    STAMP = "stamp"
+    WINDOW = "window"
+
+    @property
+    def makes_a_type(self) -> bool:
+        """Whether its records are new ones, whose type the host's analyser knows."""
+        return self in (NativeKind.SELECT, NativeKind.WINDOW)
+
+
 @dataclass(frozen=True, slots=True)
 class NativeStep:
     """A step that Catalyst can run: column expressions given where a function is expected.
@@ -87,7 +102,7 @@ class NativeStep:
     them.
     """
 
-    kind: str  # "filter", "select", "stamp" or "window"
+    kind: NativeKind
     expressions: tuple[Any, ...]
     # the aggregates of a window, and what is made of them
     window: WindowSelect | None = None

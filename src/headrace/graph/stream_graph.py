@@ -45,10 +45,27 @@ class StreamGraph:
             if step.id not in wanted:
                 wanted.add(step.id)
                 pending.extend(edge.origin for edge in step.inputs)
-        part = StreamGraph()
-        part.steps = [step for step in self.steps if step.id in wanted]
-        part._next_id = self._next_id
-        return part
+        return self.with_steps([step for step in self.steps if step.id in wanted])
+
+    def with_steps(self, steps: list[Step]) -> StreamGraph:
+        """Another graph of these steps; its next ids are behind those of this one."""
+        other = StreamGraph()
+        other.steps = steps
+        other._next_id = self._next_id
+        return other
+
+    def learn_types(self, planned: StreamGraph) -> None:
+        """Take over what a host found out about types: streams can then be asked for theirs.
+
+        Args:
+            planned: a copy of this graph in which the types are known.
+        """
+        found = {step.id: step for step in planned.steps}
+        for step in self.steps:
+            typed = found[step.id]
+            step.output_type, step.operator = typed.output_type, typed.operator
+            for edge, other in zip(step.inputs, typed.inputs, strict=True):
+                edge.type_info = other.type_info
 
     def cut_off(self, ends: list[Step]) -> StreamGraph:
         """The part that feeds `ends`, for a job of its own; the ends are no longer part of this."""

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from headrace.graph.checks import check_graph
+from headrace.plan.expression_types import expression_types
 from headrace.plan.planner import plan
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def plan_as_text(graph: StreamGraph, options: PlanOptions) -> str:
     """Levels, chains, exchanges, and where each step runs and why."""
-    physical = plan(graph, options)
+    physical = plan(graph, options, expression_types)
     depth = max(physical.levels.values(), default=0)
     query = (
         "One batch over the whole input (BATCH mode)" if physical.batch else "One streaming query"
@@ -29,7 +30,7 @@ def plan_as_text(graph: StreamGraph, options: PlanOptions) -> str:
         stateful = level > 0 and not physical.batch
         host = "transformWithState, one call per subtask" if stateful else "mapInArrow"
         lines.append(f"level {level}" + ("" if physical.native_job else f"  ({host})"))
-        for step in graph.steps:
+        for step in physical.graph.steps:
             if physical.levels[step.id] == level:
                 lines.extend(_step_lines(step, physical))
     return "\n".join(lines)
@@ -57,8 +58,8 @@ def _edge_text(edge: Edge, step: Step, physical: PhysicalPlan) -> str:
 def plan_as_json(graph: StreamGraph, options: PlanOptions) -> str:
     """Flink's execution plan JSON, with headrace's levels and lowering beside it."""
     check_graph(graph)
-    physical = plan(graph, options)
-    nodes = [_node(step, physical, options) for step in graph.steps]
+    physical = plan(graph, options, expression_types)
+    nodes = [_node(step, physical, options) for step in physical.graph.steps]
     return json.dumps({"nodes": nodes}, indent=2)
 
 

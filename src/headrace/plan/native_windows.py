@@ -3,8 +3,8 @@
     source ─ steps ─ timestamps (a column, a bound) ─ filter, select ─ key_by(column) ─ window
 
 Only windows of aggregates over columns come here (datastream/window_select.py).  A program runs on
-Catalyst as a whole or not at all from its window on: see plan/lowering.py.  Next:
-hosts/spark/native/windows.py builds the DataFrame.
+Catalyst as a whole or not at all from its window on: plan/rules/choose_native_program.py.
+Next: hosts/spark/native/windows.py builds the DataFrame.
 """
 
 from __future__ import annotations

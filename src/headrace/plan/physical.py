@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headrace.graph.nodes import Step
+    from headrace.graph.stream_graph import StreamGraph
+    from headrace.plan.capabilities import Placement
     from headrace.runtime.stage import EdgePlan, StagePlan
     from headrace.spi.source import Source
 
@@ -50,12 +52,14 @@ class NativeJob:
 class PhysicalPlan:
     """Stage 0 of every source, then one stage per level."""
 
+    # the program, with the types that were found
+    graph: StreamGraph
     sources: list[SourcePlan]
     stages: list[StagePlan]
     sinks: list[Step]
     edges: list[EdgePlan]
     levels: dict[int, int]
-    lowering: dict[int, tuple[str, str]]  # step id -> ("native" | "python", why)
+    lowering: dict[int, Placement]  # by step id
     slots: int
     uses_time: bool
     native_job: NativeJob | None = None

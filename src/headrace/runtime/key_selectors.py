@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, TupleTypeInfo
 from headrace.errors import InvalidArgumentError
+from headrace.expr.kernels import BatchEvaluator
+from headrace.expr.rows import RowEvaluator
 from headrace.runtime.operators.base import ListCursor, user_code_error
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ class Keying:
     ) -> None:
         self.selector = selector
         self.field = field if field is not None else picked_field(selector)
+        # a key that is computed from columns
+        self.computed = (
+            BatchEvaluator(selector.node) if isinstance(selector, RowEvaluator) else None
+        )
         # as declared; recorded with keyed state
         self.key_type = key_type
 
@@ -69,7 +75,12 @@ class Keying:
 
     def column(self, records: Records) -> pa.Array | None:
         """The column that holds the keys, if the selector only picks a field without nulls."""
-        if self.field is None or records.batch is None or records.codec is None:
+        if records.batch is None or records.codec is None:
+            return None
+        if self.computed is not None:
+            found = self.computed(records)
+            return None if found is None or found.null_count else found
+        if self.field is None:
             return None
         position = _position(self.field, records.codec.type_info)
         if position is None:

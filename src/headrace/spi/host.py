@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from headrace.errors import HeadraceError
     from headrace.graph.nodes import Step
-    from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
+    from headrace.plan.plan_graph import TypeResolver
     from headrace.spi.job_spec import JobSpec
     from headrace.spi.source import Source
 
@@ -181,8 +181,8 @@ class Checkpoints(Protocol):
 class Host(Protocol):
     """Something that can run plans."""
 
-    def resolve(self, program: StreamGraph) -> None:
-        """Complete the types that only the host knows; starts it if it has to be."""
+    def types(self) -> TypeResolver | None:
+        """What finds the types of steps that the host runs itself; starts it if it has to be."""
         ...
 
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:

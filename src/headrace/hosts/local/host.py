@@ -27,7 +27,6 @@ from headrace.spi.python_source import PythonSource
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import Beginning, EpochResults, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
@@ -49,8 +48,8 @@ class LocalHost:
         """There are no pages."""
         return {}
 
-    def resolve(self, program: StreamGraph) -> None:
-        """Nothing to complete: Python evaluates all expressions here."""
+    def types(self) -> None:
+        """None to find: Python evaluates all expressions here."""
 
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:
         """Refuse what only Spark can read."""

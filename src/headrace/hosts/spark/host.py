@@ -18,7 +18,7 @@ from headrace.hosts.spark.microbatch.build import build_packets
 from headrace.hosts.spark.microbatch.results import packets_of
 from headrace.hosts.spark.microbatch.run import MicroBatchRun
 from headrace.hosts.spark.native.job import native_settings, open_native, run_native_batch
-from headrace.hosts.spark.native.types import resolve_types
+from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
 from headrace.hosts.spark.session import base_session, job_session, state_store_settings
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.graph.nodes import Step
-    from headrace.graph.stream_graph import StreamGraph
     from headrace.hosts.spark.microbatch.query import SparkQuery
     from headrace.plan.physical import NativeJob, PhysicalPlan
     from headrace.spi.host import OnEpoch, Place
@@ -62,9 +61,9 @@ class SparkHost:
         address = self.base.sparkContext.uiWebUrl
         return {"spark": address} if address else {}
 
-    def resolve(self, program: StreamGraph) -> None:
-        """Ask Spark's analyser for the types of native steps."""
-        resolve_types(program, self.base)
+    def types(self) -> SparkTypes:
+        """Spark's analyser, for the types of native steps."""
+        return SparkTypes(self.base)
 
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:
         """Make the session of the job."""

@@ -18,6 +18,7 @@ from headrace.errors import HeadraceError, UserFunctionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.chain import Channel
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.metrics import OperatorMetrics
@@ -126,6 +127,14 @@ class Operator:
         self.output = runtime.output
         self.input_watermarks = [MIN_TIMESTAMP] * self.inputs
         self.current_watermark = MIN_TIMESTAMP
+
+    def with_types(self, known: Callable[[TypeInformation], TypeInformation]) -> Operator:
+        """The same operator, on the driver, with types that were not known when it was made.
+
+        Args:
+            known: gives for a type the one that is known by now, most often the same.
+        """
+        return self
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         """Take records of an input, in order."""

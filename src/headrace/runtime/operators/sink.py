@@ -12,7 +12,7 @@ from headrace.runtime.operators.base import Operator, OperatorRuntime
 from headrace.spi.sink import WriterContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.spi.sink import Sink, SinkWriter
@@ -24,6 +24,9 @@ class SinkOperator(Operator):
     def __init__(self, sink: Sink, type_info: TypeInformation | None) -> None:
         self.sink = sink
         self.type_info = type_info
+
+    def with_types(self, known: Callable[[TypeInformation], TypeInformation]) -> SinkOperator:
+        return self if self.type_info is None else SinkOperator(self.sink, known(self.type_info))
 
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)

@@ -24,6 +24,7 @@ from headrace.common.watermark_strategy import (
 )
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import RecordError
+from headrace.expr.rows import RowEvaluator
 from headrace.runtime.key_selectors import Keying, picked_field
 from headrace.runtime.operators.base import Operator, OperatorRuntime
 
@@ -54,6 +55,9 @@ class TimestampsOperator(Operator):
         self.assigner = self.strategy.timestamp_assigner
         field = picked_timestamp(self.assigner)
         self.picked = None if field is None else Keying(_untouched, field)
+        assigner = self.assigner
+        if field is None and isinstance(assigner, ColumnAssigner) and not assigner.spark_only:
+            self.picked = Keying(RowEvaluator(assigner.column.node))
         self.highest: dict[str, int] = {}  # by split, for the batch at hand
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
-from headrace.errors import InvalidArgumentError
+from headrace.errors import InternalError, InvalidArgumentError
 from headrace.expr.expressions import Expression
+from headrace.graph.nodes import NativeKind
+from headrace.hosts.spark.native.columns import column_of
 from headrace.hosts.spark.quiet import silent_logger
 from headrace.hosts.spark.sources.source_batches import TIMESTAMP_COLUMN
 
@@ -40,15 +42,23 @@ def apply_native(frame: DataFrame, step: Step, *, always_keep: Column | None = N
         InvalidArgumentError: the expressions name a column that is not there, or misuse one.
     """
     assert step.native is not None
-    columns = [spark_column(expression) for expression in step.native.expressions]
+    expressions = step.native.expressions
     with analysed(frame, step):
-        if step.native.kind == "filter":
-            for condition in columns:
-                frame = frame.filter(condition if always_keep is None else condition | always_keep)
-            return frame
-        if step.native.kind == "stamp":
-            return frame.withColumn(TIMESTAMP_COLUMN, timestamps(frame, step, columns[0]))
-        return frame.select(*columns, *_own_columns(frame))
+        match step.native.kind:
+            case NativeKind.FILTER:
+                for condition in map(spark_column, expressions):
+                    kept = condition if always_keep is None else condition | always_keep
+                    frame = frame.filter(kept)
+                return frame
+            case NativeKind.STAMP:
+                time = timestamps(frame, step, spark_column(expressions[0]))
+                return frame.withColumn(TIMESTAMP_COLUMN, time)
+            case NativeKind.SELECT:
+                return frame.select(*map(_named_column, expressions), *_own_columns(frame))
+            case NativeKind.WINDOW:
+                msg = "a window is no step by itself: hosts/spark/native/windows.py builds it"
+                raise InternalError(msg)
+        assert_never(step.native.kind)
 
 
 def timestamps(frame: DataFrame, step: Step, column: Column) -> Column:
@@ -91,8 +101,14 @@ def _first_line(error: AnalysisException) -> str:
 def spark_column(expression: Any) -> Column:
     """A Spark column from whatever the user wrote."""
     if isinstance(expression, Expression):
-        return expression.build(F)  # type: ignore[no-any-return]
+        return column_of(expression.node)
     if isinstance(expression, str):
         return F.expr(expression)
     column: Column = expression
     return column
+
+
+def _named_column(expression: Any) -> Column:
+    # the name that Python gives the field as well: Spark's own of (n == 1) is (n = 1)
+    column = spark_column(expression)
+    return column.alias(expression.output_name) if isinstance(expression, Expression) else column

@@ -1,6 +1,6 @@
 """The types of what native steps give, found by asking Spark's analyser before anything runs.
 
-In: a graph.  Out: its native projections and windows have types.  Next: plan/planner.py
+In: a native projection or window.  Out: its type.  Next: plan/rules/resolve_types.py, which asks.
 """
 
 from __future__ import annotations
@@ -20,27 +20,25 @@ if TYPE_CHECKING:
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.graph.nodes import Step
-    from headrace.graph.stream_graph import StreamGraph
 
 
-def resolve_types(graph: StreamGraph, spark: SparkSession) -> None:
-    """Find the types of native projections and windows.
+class SparkTypes:
+    """Asks Spark's analyser; the planner's resolve_types passes steps whose inputs have types."""
 
-    Steps behind one took its type over when the program was built, before Spark was there to ask:
-    so the type is completed in place.
-    """
-    for step in graph.steps:
-        if step.native is None or step.native.kind in ("filter", "stamp"):
-            continue
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def __call__(self, step: Step) -> TypeInformation | None:
+        """The type of what a projection or a window gives.
+
+        Raises:
+            InvalidArgumentError: the expressions name a column that is not there, or misuse one.
+        """
         before = step.inputs[0].record_type
         if step.operator is not None and not _is_known(before, step):
-            continue  # runs in Python on records without a type
-        found = type_info_of(
-            _result(spark.createDataFrame([], spark_schema_of(before)), step).schema
-        )
-        unknown = step.output_type
-        assert isinstance(unknown, RowTypeInfo)
-        unknown._field_names, unknown._field_types = found._field_names, found._field_types
+            return None  # runs in Python on records without a type
+        empty = self._spark.createDataFrame([], spark_schema_of(before))
+        return type_info_of(_result(empty, step).schema)
 
 
 def _is_known(record_type: TypeInformation, step: Step) -> bool:

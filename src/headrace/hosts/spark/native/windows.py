@@ -8,7 +8,7 @@ reaches its last millisecond; Spark's is without the 1, and a window fires once 
 the same.  At the end of input Flink fires what is open.  Spark does not, so the end command becomes
 a row far in the future: it moves the watermark past every window but its own, which stays open.
 
-In: a NativeWindow (plan/lowering.py).  Out: a DataFrame of results.  Next:
+In: a NativeWindow (plan/physical.py).  Out: a DataFrame of results.  Next:
 hosts/spark/native/job.py
 """
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from headrace.errors import RecordError
+from headrace.hosts.spark.native.columns import column_of
 from headrace.hosts.spark.native.steps import analysed, apply_native, spark_column, timestamps
 from headrace.hosts.spark.state.checkpoint_files import set_back_watermark
 from headrace.plan.native_windows import timestamp_column
@@ -141,7 +142,9 @@ def aggregated(frame: DataFrame, step: Step, window: Column) -> DataFrame:
             }
         )
         results = [
-            result.build(F).alias(name if name is not None else given[int(result.output_name[2:])])
+            column_of(result.node).alias(
+                given[int(result.output_name[2:])] if name is None else name
+            )
             for result, name in zip(select.results, select.names, strict=True)
         ]
         return kept.select(*results)

@@ -1,16 +1,27 @@
-"""Whether a program runs in BATCH mode: once over its whole input, with one result a key.
+"""Decides whether a program runs in BATCH mode: once over its whole input, one result a key.
 
-In: ``execution.runtime-mode`` and the sources.  Out: yes or no.  Next: runtime/sorted_inputs.py
+before:  mode AUTOMATIC, every source ends
+after:   batch
+
+In: ``execution.runtime-mode`` and the sources.  What BATCH means for keyed inputs is in
+runtime/sorted_inputs.py.  Next: rules/choose_native_program.py
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import PlanError
 
 if TYPE_CHECKING:
     from headrace.graph.stream_graph import StreamGraph
+    from headrace.plan.plan_graph import PlanGraph
+
+
+def resolve_execution_mode(graph: PlanGraph) -> PlanGraph:
+    """With `batch` decided."""
+    return replace(graph, batch=runs_in_batch(graph.graph, graph.options.mode))
 
 
 def runs_in_batch(graph: StreamGraph, mode: str) -> bool:

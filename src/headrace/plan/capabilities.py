@@ -1,0 +1,171 @@
+"""Where every kind of step can run, and in words why: what ``explain`` prints.
+
+    host          runs
+    Catalyst      sources, column expressions, windows of aggregates over columns, its own sinks
+    Python        every step that has an operator
+    continuous    Python operators; stage 0 reads the source itself, so nothing is Catalyst's
+
+"Why does this step run in Python?" and "can a continuous host run it?" are answered here and
+nowhere else; plan/rules/choose_native_steps.py applies it to a program.  Next:
+plan/native_windows.py for what windows add.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from headrace.expr.expressions import Expression
+from headrace.expr.types import text_field
+from headrace.graph.nodes import NativeKind
+from headrace.plan.native_windows import source_obstacle, timestamps_obstacle, window_obstacle
+from headrace.runtime.exchange.partition import Forward
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headrace.graph.nodes import Step
+    from headrace.runtime.operators.base import Operator
+
+WITHOUT_SPARK = "it runs without Spark"
+
+
+class Engine(StrEnum):
+    """What runs a step."""
+
+    NATIVE = "native"
+    PYTHON = "python"
+
+
+class Placement(NamedTuple):
+    """Where a step runs, and why."""
+
+    where: Engine
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Where steps of a kind can run.
+
+    Attributes:
+        native: why Catalyst runs it, where it does; None if it never does.
+        python: what runs in Python; None if nothing can.
+        continuous: why a continuous host cannot run it; None if it can.
+    """
+
+    native: str | None = None
+    python: str | None = "a Python function"
+    continuous: str | None = None
+
+
+_BY_SPARK_ONLY = "stage 0 reads the source in Python, and only Spark can evaluate this"
+_FUNCTION = Capability()
+_EXPRESSIONS = Capability(
+    native="column expressions, directly behind the source",
+    python="column expressions evaluated in Python",
+)
+# By the kind of a step; what is not here is a Python function.
+CAPABILITIES: dict[str, Capability] = {
+    "source": Capability(native="a source is read by Spark", python=None),
+    "sink": Capability(
+        native="the whole program is native, so Spark writes it", python="a sink in Python"
+    ),
+    "dataframe": Capability(
+        native="the whole program is native, so Spark writes it",
+        python="a sink in Python",
+        continuous="a DataFrame is the user's own query, in micro-batches",
+    ),
+    "timestamps": Capability(native="a column and a bound: Spark's own watermark"),
+    NativeKind.FILTER: _EXPRESSIONS,
+    NativeKind.SELECT: _EXPRESSIONS,
+    NativeKind.STAMP: Capability(
+        native=_EXPRESSIONS.native, python=None, continuous=_BY_SPARK_ONLY
+    ),
+    NativeKind.WINDOW: Capability(
+        native="aggregates over columns: Spark's own windows",
+        python="aggregates over columns, evaluated in Python",
+    ),
+}
+IN_NATIVE_PROGRAM = "column expressions in a native program"
+
+
+def capability(step: Step) -> Capability:
+    """Where a step can run, as one of its kind."""
+    found = CAPABILITIES.get(step.native.kind if step.native is not None else step.kind)
+    if found is None or (step.native is None and step.kind in set(NativeKind)):
+        return _FUNCTION  # a filter with a function, a window with functions
+    return found
+
+
+def needs_memory(operator: Operator) -> bool:
+    """Whether an operator remembers something from batch to batch, or joins two inputs.
+
+    In front of the first exchange each source has tasks of its own, without memory: such an
+    operator must stand behind one.
+    """
+    return operator.inputs > 1 or bool(getattr(operator, "needs_memory", False))
+
+
+def continuous_obstacle(step: Step) -> str | None:
+    """Why a continuous host cannot run a step; None if it can."""
+    if step.native is not None and step.operator is None:
+        return _BY_SPARK_ONLY
+    return capability(step).continuous
+
+
+# --- what stands in the way of Catalyst ----------------------------------------------------------
+
+
+def native_obstacle(step: Step, *, in_front_of_window: bool) -> str | None:
+    """Why Catalyst cannot run a step of a program that it runs as a whole; None if it can."""
+    name = repr(step.name)
+    if step.is_source:
+        why = source_obstacle(step) if in_front_of_window else None
+        return None if why is None else f"{name}: {why}"
+    if len(step.inputs) > 1:
+        return f"{name} reads several streams"
+    edge = step.inputs[0]
+    if edge.tag is not None:
+        return f"{name} reads a side output"
+    why = expression_obstacle(step)
+    if why is not None:
+        return f"{name}: {why}"
+    if is_native_window(step):
+        return window_obstacle(step)
+    if not isinstance(edge.partitioning, Forward):
+        return f"{name} stands behind an exchange"
+    if step.is_sink:
+        return None if is_native_sink(step) else f"{name} is a sink in Python"
+    if step.kind == "timestamps" and in_front_of_window:
+        why = timestamps_obstacle(step)
+        return None if why is None else f"{name}: {why}"
+    return None if step.native is not None else f"{name} runs in Python"
+
+
+def expression_obstacle(step: Step) -> str | None:
+    """What about a step's expressions means another thing to Spark; None if nothing does."""
+    for expression in _expressions(step):
+        field = text_field(expression.node, step.inputs[0].record_type)
+        if field is not None:
+            return f"its field {field!r} is a number without limits, which Spark holds as text"
+    return None
+
+
+def _expressions(step: Step) -> Iterator[Expression]:
+    if step.native is not None:
+        yield from (e for e in step.native.expressions if isinstance(e, Expression))
+
+
+def is_native_window(step: Step) -> bool:
+    """Whether a step is a window of aggregates over columns."""
+    return step.native is not None and step.native.kind is NativeKind.WINDOW
+
+
+def is_native_sink(step: Step) -> bool:
+    """Whether Spark's own writers can write what this sink writes, with the same guarantee."""
+    if step.kind == "dataframe":
+        return True
+    sink = getattr(step.operator, "sink", None)
+    return getattr(sink, "native_format", None) is not None

@@ -1,0 +1,93 @@
+"""One table says where a step can run, and why not elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.common.typeinfo import Types
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.expressions import col, lit
+from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.graph.nodes import NativeKind
+from headrace.plan.capabilities import CAPABILITIES, capability, continuous_obstacle, needs_memory
+from headrace.plan.planner import PlanOptions, plan
+
+PRICE = Types.ROW_NAMED(["item", "price"], [Types.STRING(), Types.BIG_DEC()])
+
+
+def _priced() -> Any:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    return env.from_collection([], PRICE)
+
+
+def _placements(stream: Any) -> dict[str, tuple[str, str]]:
+    graph = stream._env._graph
+    physical = plan(graph.reachable_from(graph.sinks()), PlanOptions(2))
+    return {step.name: physical.lowering[step.id] for step in physical.graph.steps}
+
+
+def test_every_native_kind_is_in_the_table() -> None:
+    assert set(NativeKind) <= set(CAPABILITIES)
+
+
+def test_a_filter_with_a_function_is_not_one_with_an_expression() -> None:
+    stream = _priced()
+    by_function, by_column = stream.filter(bool)._step, stream.filter(col("item") == "hat")._step
+    assert capability(by_function).native is None
+    assert capability(by_column).native is not None
+
+
+@pytest.mark.parametrize(
+    "condition", [col("price") > 5, col("price") + 1 == 3, col("price").is_null() & lit(value=True)]
+)
+def test_numbers_that_spark_holds_as_text_are_computed_in_python(condition: Any) -> None:
+    stream = _priced().filter(condition).name("f")
+    stream.print()
+    where, why = _placements(stream)["f"]
+    assert where == "python"
+    assert "its field 'price' is a number without limits, which Spark holds as text" in why
+
+
+def test_such_a_number_may_pass_through_spark() -> None:
+    stream = _priced().filter(col("item") == "hat").select(col("price")).name("s")
+    stream.sink_to(FileSink.parquet("out"))
+    assert {where for where, _ in _placements(stream).values()} == {"native"}
+
+
+def test_an_aggregate_of_such_numbers_keeps_the_program_from_catalyst() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    kind = Types.ROW_NAMED(["k", "p", "ts"], [Types.STRING(), Types.BIG_DEC(), Types.LONG()])
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("ts")
+    timed = env.from_collection([], kind).assign_timestamps_and_watermarks(strategy)
+    windows = timed.key_by("k").window(TumblingEventTimeWindows.of(5))
+    stream = windows.select(col("k"), col("p").sum()).name("w")
+    stream.sink_to(FileSink.parquet("out"))
+    where, why = _placements(stream)["w"]
+    assert where == "python"
+    assert "'p' is a number without limits" in why
+
+
+def test_a_continuous_host_runs_what_python_can_run() -> None:
+    stream = _priced()
+    assert continuous_obstacle(stream._step) is None
+    assert continuous_obstacle(stream.filter(col("item") == "hat")._step) is None
+    only_spark = stream.select("sha2(item, 256) AS fingerprint")._step
+    assert "only Spark can evaluate" in str(continuous_obstacle(only_spark))
+
+
+def test_what_joins_two_inputs_needs_memory() -> None:
+    stream = _priced()
+    assert not needs_memory(stream.filter(bool)._step.operator)
+    joined = stream.key_by("item").connect(stream.key_by("item"))
+    assert needs_memory(joined.map(_Both())._step.operator)
+
+
+class _Both:
+    def map1(self, value: Any) -> Any:
+        return value
+
+    map2 = map1
