@@ -15,6 +15,7 @@ from headrace.connectors.postgres import writer as postgres_writer
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.errors import ConnectorError
 from headrace.io.server_calls import sink_hash
+from headrace.spi import staging
 from sink_driver import SinkDriver
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def table(postgres: PostgresServer) -> str:
 @pytest.fixture
 def staged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even one row goes through a staging table."""
-    monkeypatch.setattr(postgres_writer, "INLINE_BYTES", -1)
+    monkeypatch.setattr(staging, "INLINE_BYTES", -1)
 
 
 @pytest.fixture
