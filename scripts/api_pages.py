@@ -66,7 +66,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.metrics",
         ],
     ),
-    "testing": ("Testing", ["headrace.testing"]),
+    "testing": ("Testing", ["headrace.testing", "headrace.testing.connectors"]),
     "errors": ("Errors", ["headrace.errors"]),
 }
 

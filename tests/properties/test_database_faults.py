@@ -23,7 +23,7 @@ from headrace.datastream.connectors.redis import RedisSink
 from headrace.errors import ConnectorError
 from headrace.io.server_calls import sink_hash
 from headrace.spi import staging
-from sink_driver import SinkDriver
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from services import PostgresServer, RedisServer

@@ -28,7 +28,7 @@ from headrace.errors import (
 )
 from headrace.io.server_calls import sink_hash
 from headrace.spi import staging
-from sink_driver import SinkDriver
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from services import PostgresServer

@@ -23,7 +23,7 @@ from headrace.errors import (
     TypeMismatchError,
 )
 from headrace.spi import staging
-from sink_driver import SinkDriver
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
