@@ -42,6 +42,8 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.connectors.socket.source",
             "headrace.datastream.connectors.python_source",
             "headrace.datastream.connectors.sink",
+            "headrace.spi.staging",
+            "headrace.connectors",
             "headrace.datastream.connectors.jdbc",
             "headrace.datastream.connectors.postgres",
             "headrace.datastream.connectors.redis",
@@ -66,7 +68,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.metrics",
         ],
     ),
-    "testing": ("Testing", ["headrace.testing"]),
+    "testing": ("Testing", ["headrace.testing", "headrace.testing.connectors"]),
     "errors": ("Errors", ["headrace.errors"]),
 }
 

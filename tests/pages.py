@@ -41,6 +41,7 @@ LOCAL = [
     "how-to/cluster.md",
     "how-to/sinks.md",
     "how-to/test-programs.md",
+    "how-to/write-a-connector.md",
     "joins.md",
     "operations.md",
     "savepoints.md",

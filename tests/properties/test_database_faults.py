@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 
 from flaky_proxy import FlakyProxy
 from headrace.common.types import Row, RowKind
-from headrace.connectors.postgres import writer as postgres_writer
-from headrace.connectors.redis import writer as redis_writer
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.datastream.connectors.redis import RedisSink
 from headrace.errors import ConnectorError
 from headrace.io.server_calls import sink_hash
-from sink_driver import SinkDriver
+from headrace.spi import staging
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from services import PostgresServer, RedisServer
@@ -89,10 +88,10 @@ def play(driver: SinkDriver, proxy: FlakyProxy, schedule: list[Batch], to_record
 
 
 @pytest.fixture
-def staged(monkeypatch: pytest.MonkeyPatch) -> None:
+def staged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rows travel with the committable, more are staged: both ways are taken."""
-    monkeypatch.setattr(postgres_writer, "INLINE_BYTES", 10)
-    monkeypatch.setattr(redis_writer, "INLINE_BYTES", 80)
+    of_redis = "redis_server" in request.fixturenames
+    monkeypatch.setattr(staging, "INLINE_BYTES", 80 if of_redis else 10)
 
 
 @SETTINGS

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.spi.connector import Connector
 from headrace.spi.sink import (
     Committer,
     CommitterContext,
@@ -44,3 +45,6 @@ class _Discard(SinkWriter):
 class _NothingToCommit(Committer):
     def commit(self, batch_id: int, committables: list[Any]) -> None:
         pass
+
+
+CONNECTOR = Connector("Nowhere: records are thrown away", sinks=(DiscardingSink,))

@@ -1,7 +1,7 @@
 """What all sinks of servers share: client libraries, patience, texts without passwords.
 
 In: a call that may fail because a server is away for a moment.  Out: its result, or its last error.
-Used by connectors/postgres/client.py and connectors/redis/client.py.
+Used by connectors/postgres/client.py and connectors/redis/client.py.  Staging: spi/staging.py
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ import importlib
 import logging
 import random
 import re
-import tempfile
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-T = TypeVar("T")
+    from headrace.errors import HeadraceError
 
-# What one subtask wrote travels to the driver itself when it is this small. More is staged on the
-# server by the worker, so that the driver never holds much.
-INLINE_BYTES = 128 << 10
+T = TypeVar("T")
+ConnectionT = TypeVar("ConnectionT")
 
 _log = logging.getLogger(__name__)
 
@@ -74,6 +73,53 @@ def call_with_retries(
     return action()
 
 
+class ServerClient(ABC, Generic[ConnectionT]):
+    """One server as a connector sees it: calls with patience, errors in our words.
+
+    Subclasses say how a call is made once, which errors pass by themselves, and what an error
+    means.
+
+    Args:
+        where: the server and what is written there, for errors; without a password.
+        retries: the patience with a server that is away.
+        library_error: the base of all errors of the client library.
+    """
+
+    def __init__(self, where: str, retries: Retries, library_error: type[Exception]) -> None:
+        self.where = where
+        self._retries = retries
+        self._library_error = library_error
+
+    def run(self, what: str, call: Callable[[ConnectionT], T]) -> T:
+        """Makes a call; again, a few times, while the server is away.
+
+        So `call` may run after it has succeeded, when the answer was lost: it must have the same
+        effect when it is repeated, or find out.
+
+        Args:
+            what: the call in words, after "cannot".
+            call: gets a connection.
+        """
+        try:
+            return call_with_retries(
+                lambda: self._once(call), self._retries, passes=self._passes, what=what
+            )
+        except self._library_error as error:
+            raise self._explained(error, what) from error
+
+    @abstractmethod
+    def _once(self, call: Callable[[ConnectionT], T]) -> T:
+        """Makes a call once, on a connection of this process."""
+
+    @abstractmethod
+    def _passes(self, error: Exception) -> bool:
+        """Whether an error may be gone a moment later."""
+
+    @abstractmethod
+    def _explained(self, error: Exception, what: str) -> HeadraceError:
+        """An error of the library as one of ours."""
+
+
 def client_library(module: str, *, extra: str) -> Any:
     """The imported client library of a server.
 
@@ -99,12 +145,3 @@ def without_password(address: str) -> str:
 def sink_hash(job_id: str, sink_uid: str) -> str:
     """A short name for one sink of one job, from which names on the server are made."""
     return hashlib.sha256(f"{job_id}\n{sink_uid}".encode()).hexdigest()[:16]
-
-
-def new_spool() -> IO[bytes]:
-    """Where a writer keeps its batch until the end: in memory, or in a file when it is large.
-
-    Only whole batches are sent, so a server that goes away in the middle is simply asked again, and
-    no transaction stays open while records are computed.
-    """
-    return tempfile.SpooledTemporaryFile(max_size=INLINE_BYTES, prefix="headrace-sink-")

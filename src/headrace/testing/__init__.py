@@ -1,7 +1,7 @@
 """Test your functions and programs without a cluster.
 
 `harness` feeds one function with records, watermarks and time; `LocalRunner` runs a whole program
-in this process, batch by batch.
+in this process, batch by batch.  Suites for connectors: connectors.py
 """
 
 from __future__ import annotations

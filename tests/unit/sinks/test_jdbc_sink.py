@@ -22,8 +22,8 @@ from headrace.errors import (
     TypeMismatchError,
     UnsupportedStepError,
 )
+from headrace.testing.connectors import SinkDriver
 from services import PASSWORD
-from sink_driver import SinkDriver
 
 if TYPE_CHECKING:
     from services import PostgresServer

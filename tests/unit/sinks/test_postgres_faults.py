@@ -15,7 +15,8 @@ from headrace.connectors.postgres import writer as postgres_writer
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.errors import ConnectorError
 from headrace.io.server_calls import sink_hash
-from sink_driver import SinkDriver
+from headrace.spi import staging
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ def table(postgres: PostgresServer) -> str:
 @pytest.fixture
 def staged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even one row goes through a staging table."""
-    monkeypatch.setattr(postgres_writer, "INLINE_BYTES", -1)
+    monkeypatch.setattr(staging, "INLINE_BYTES", -1)
 
 
 @pytest.fixture

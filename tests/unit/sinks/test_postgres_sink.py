@@ -15,6 +15,7 @@ from headrace.common.time import Instant
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
 from headrace.connectors.postgres import writer as postgres_writer
+from headrace.connectors.postgres.table import Table, describe_table
 from headrace.data.codec import codec_for
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.datastream.connectors.sink import WriterContext
@@ -26,7 +27,8 @@ from headrace.errors import (
     TypeMismatchError,
 )
 from headrace.io.server_calls import sink_hash
-from sink_driver import SinkDriver
+from headrace.spi import staging
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from services import PostgresServer
@@ -44,7 +46,7 @@ def table(postgres: PostgresServer) -> str:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Rows travel with the committable, or wait in a staging table: the result is the same."""
     if request.param == "staged":
-        monkeypatch.setattr(postgres_writer, "INLINE_BYTES", -1)
+        monkeypatch.setattr(staging, "INLINE_BYTES", -1)
     return str(request.param)
 
 
@@ -280,6 +282,37 @@ def test_a_table_of_keys_alone_can_be_upserted(postgres: PostgresServer, table: 
     driver.run(0, [(1,), (1,), (2,)])
     driver.run(1, [(2,), (3,)])
     assert sorted(postgres.query(f"SELECT * FROM {table}")) == [(1,), (2,), (3,)]
+
+
+def test_a_process_asks_for_the_columns_once_and_again_after_a_failure(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.query("CREATE TABLE remembered (n int)")
+    asked: list[str] = []
+
+    def describe(connection: Any, table: str, where: str) -> Table:
+        asked.append(table)
+        return describe_table(connection, table, where)
+
+    monkeypatch.setattr(postgres_writer, "describe_table", describe)
+    driver = SinkDriver(PostgresSink.append(postgres.url, "remembered"))
+    for batch in range(3):
+        driver.run(batch, [{"n": batch}], [{"n": batch}])
+    assert len(asked) == 1
+
+    postgres.query("ALTER TABLE remembered ADD COLUMN word text")
+    with pytest.raises(TypeMismatchError, match="'word', but that column is not there"):
+        driver.stage(3, [{"n": 3, "word": "x"}])
+    driver.run(3, [{"n": 3, "word": "x"}])
+    assert len(asked) == 2
+
+    # The commit failed on the driver, far from this memory: the batch that comes again asks.
+    driver.stage(4, [{"n": 4, "word": "x"}])
+    postgres.query("ALTER TABLE remembered DROP COLUMN word")
+    with pytest.raises(TypeMismatchError, match="'word', but that column is not there"):
+        driver.stage(4, [{"n": 4, "word": "x"}])
+    driver.run(4, [{"n": 4}])
+    assert postgres.query("SELECT sum(n), count(*) FROM remembered") == [(13, 8)]
 
 
 # what is refused

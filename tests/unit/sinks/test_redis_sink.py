@@ -22,7 +22,8 @@ from headrace.errors import (
     InvalidArgumentError,
     TypeMismatchError,
 )
-from sink_driver import SinkDriver
+from headrace.spi import staging
+from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def key() -> str:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Commands travel with the committable, or wait in a list in Redis."""
     if request.param == "staged":
-        monkeypatch.setattr(redis_writer, "INLINE_BYTES", -1)
+        monkeypatch.setattr(staging, "INLINE_BYTES", -1)
         monkeypatch.setattr(redis_writer, "CHUNK_BYTES", 60)
         monkeypatch.setattr(redis_writer, "_PUSH_CHUNKS", 2)
     return str(request.param)
@@ -170,7 +171,7 @@ def test_a_batch_of_many_commands_is_applied_in_several_calls(
 def test_what_nobody_asked_for_goes_away(
     redis_server: RedisServer, client: Any, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_writer, "INLINE_BYTES", -1)
+    monkeypatch.setattr(staging, "INLINE_BYTES", -1)
     driver = SinkDriver(RedisSink.incrby(redis_server.url, key, lambda n: n))
     driver.run(0, [1])
     driver.stage(1, [1], [2])
@@ -255,10 +256,10 @@ def test_a_server_that_restarts_remembers(
 def test_staged_commands_that_are_gone_are_noticed(
     redis_server: RedisServer, client: Any, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_writer, "INLINE_BYTES", -1)
+    monkeypatch.setattr(staging, "INLINE_BYTES", -1)
     driver = SinkDriver(RedisSink.incrby(redis_server.url, key, lambda n: n))
     parts = driver.stage(0, [1])
-    client.delete(parts[0].key)
+    client.delete(parts[0].place)
     with pytest.raises(ConnectorError, match="1 chunks were written, 0 are there") as caught:
         driver.committer.commit(0, parts)
     told(caught.value, "is repeated")

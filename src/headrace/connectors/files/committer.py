@@ -31,7 +31,7 @@ from headrace.connectors.files.manifest import (
     order_of_manifest,
 )
 from headrace.errors import ConnectorError
-from headrace.spi.sink import Committer
+from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
     from headrace.formats.compaction import MergeFiles
@@ -43,7 +43,7 @@ MANIFESTS_KEPT = 5
 _log = logging.getLogger(__name__)
 
 
-class FileCommitter(Committer):
+class FileCommitter(OnceCommitter):
     """The committer of a file sink.
 
     Args:
@@ -61,6 +61,7 @@ class FileCommitter(Committer):
         *,
         merge_threads: int = 1,
     ) -> None:
+        super().__init__(str(storage), forget=planner.layout.folder)
         self._storage = storage
         self._planner = planner
         self._layout = planner.layout
@@ -69,17 +70,26 @@ class FileCommitter(Committer):
         # rebuilt on open; None after a failure, when only the folder knows what was done
         self._known: _Known | None = None
 
-    def commit(self, batch_id: int, committables: list[Any]) -> None:
+    def apply_once(self, batch_id: int, committables: list[Any]) -> int:
         """Publishes the files of a batch, or finishes what an earlier try decided."""
         known = self._begin()
-        if known.last is None or batch_id > known.last.batch_id:
+        newest = -1 if known.last is None else known.last.batch_id
+        if batch_id > newest:
             self._check_all_staged(committables)
             self._decide(known, self._planner.plan_batch(known.last, batch_id, committables))
-        else:
-            self._log_repeated(batch_id, known.last.batch_id)
-        self._sweep_staging(batch_id)
-        self._sweep_manifests(known)
         self._known = known
+        return newest
+
+    def remove_staged(self, batch_id: int) -> None:
+        """Removes the hidden files of batches that are over, and all but the newest decisions."""
+        for file in self._storage.list(self._layout.staging):
+            batch = batch_of_staged(file.name)
+            if batch is not None and batch <= batch_id:
+                self._storage.delete(f"{self._layout.staging}/{file.name}")
+        orders = [] if self._known is None else self._known.orders
+        while len(orders) > MANIFESTS_KEPT:
+            self._storage.delete(self._layout.manifest(orders[0]))
+            del orders[0]
 
     def end_of_input(self) -> None:
         """Publishes the files that waited to be merged."""
@@ -97,18 +107,6 @@ class FileCommitter(Committer):
         except ConnectorError:
             # Nothing is lost: the manifest lists the pending files, the next start sees them.
             _log.warning("could not publish pending files of %s", self._storage, exc_info=True)
-
-    def _log_repeated(self, batch_id: int, newest: int) -> None:
-        if batch_id == newest:
-            _log.info("batch %d is already in %s, dropping the retry", batch_id, self._storage)
-            return
-        # The engine only ever repeats its newest batch, so its checkpoint has gone back in time.
-        _log.warning(
-            "batch %d is older than batch %d, the newest in %s: what it wrote is there already and "
-            "is not written again. If the job's checkpoint was deleted to start afresh, delete %s "
-            "there too",
-            *(batch_id, newest, self._storage, self._layout.folder),
-        )
 
     # the two halves of a commit
 
@@ -205,17 +203,6 @@ class FileCommitter(Committer):
                     fix="give the sink a path that driver and workers share (a network mount, s3, "
                     "hdfs), and let nothing else delete files below .headrace",
                 )
-
-    def _sweep_staging(self, batch_id: int) -> None:
-        for file in self._storage.list(self._layout.staging):
-            batch = batch_of_staged(file.name)
-            if batch is not None and batch <= batch_id:
-                self._storage.delete(f"{self._layout.staging}/{file.name}")
-
-    def _sweep_manifests(self, known: _Known) -> None:
-        while len(known.orders) > MANIFESTS_KEPT:
-            self._storage.delete(self._layout.manifest(known.orders[0]))
-            del known.orders[0]
 
 
 def _orders(files: list[StoredFile]) -> list[tuple[int, Kind]]:

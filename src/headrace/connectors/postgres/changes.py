@@ -43,7 +43,6 @@ class AppendRows:
     def __init__(self, target: PostgresTarget) -> None:
         self._target = target
         self._where = target.client().where
-
         self._table = ""
 
     def prepare(self, connection: Connection) -> None:
@@ -53,10 +52,10 @@ class AppendRows:
         table = self._table
         for staged in sorted(committables, key=lambda s: s.subtask):
             names = quoted_names(staged.names)
-            if staged.table is None:
+            if staged.place is None:
                 _copy(connection, f"{table} ({names})", staged)
                 continue
-            source = self._target.own_table(staged.table)
+            source = self._target.own_table(staged.place)
             _check_complete(connection, source, staged, self._where)
             connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {source}")
 
@@ -79,10 +78,10 @@ class UpsertRows:
             return
         first = committables[0]
         self._check_columns(first, committables)
-        sources = [self._gather_few(connection, [s for s in committables if s.table is None])]
+        sources = [self._gather_few(connection, [s for s in committables if s.place is None])]
         for staged in committables:
-            if staged.table is not None:
-                source = self._target.own_table(staged.table)
+            if staged.place is not None:
+                source = self._target.own_table(staged.place)
                 _check_complete(connection, source, staged, self._where)
                 sources.append(source)
         connection.execute(self._statement(first.names, [s for s in sources if s]))
@@ -171,9 +170,9 @@ def _check_complete(connection: Connection, source: str, staged: StagedRows, whe
     except psycopg_module().errors.UndefinedTable:
         found = None
     rows = 0 if found is None else int(found[0])
-    if rows != staged.rows:
+    if rows != staged.count:
         raise ConnectorError(
-            f"subtask {staged.subtask} staged {staged.rows} rows, but {rows} are there",
+            f"subtask {staged.subtask} staged {staged.count} rows, but {rows} are there",
             where=where,
             fix="has the server crashed, or do workers and driver use different servers? The batch "
             "was not written; it is repeated when the job starts again",

@@ -18,7 +18,7 @@ from headrace.errors import (
 )
 from headrace.io.server_calls import (
     Retries,
-    call_with_retries,
+    ServerClient,
     client_library,
     without_password,
 )
@@ -69,8 +69,8 @@ def psycopg_module() -> Any:
     return client_library("psycopg", extra="postgres")
 
 
-class PostgresClient:
-    """One database as a sink sees it.
+class PostgresClient(ServerClient["Connection"]):
+    """One database as a sink sees it; a call is one transaction, which commits by returning.
 
     Args:
         conninfo: a PostgreSQL URL or ``key=value`` text.
@@ -81,36 +81,19 @@ class PostgresClient:
     def __init__(self, conninfo: str, place: str, retries: Retries) -> None:
         self._psycopg = psycopg_module()
         self._conninfo = self._with_defaults(conninfo)
-        self._retries = retries
-        self.where = f"{place} of {without_password(conninfo)}"
-
-    def run(self, what: str, work: Callable[[Connection], T]) -> T:
-        """Does some work in one transaction.
-
-        Connections that break are replaced and the work is done again, a few times. So `work` may
-        run after it has succeeded, when the answer to its commit was lost: it has to find out.
-
-        Args:
-            what: the work in words, after "cannot".
-            work: gets a connection; commits by returning.
-        """
-        try:
-            return call_with_retries(
-                lambda: self._once(work), self._retries, passes=self._passes, what=what
-            )
-        except self._psycopg.Error as error:
-            raise explained(error, what, self.where) from error
+        where = f"{place} of {without_password(conninfo)}"
+        super().__init__(where, retries, self._psycopg.Error)
 
     def close_idle(self) -> None:
         """Ends the connections that this process keeps for the database."""
         for connection in _idle.pop(self._key(), []):
             connection.close()
 
-    def _once(self, work: Callable[[Connection], T]) -> T:
+    def _once(self, call: Callable[[Connection], T]) -> T:
         connection = self._idle_connection() or self._connect()
         try:
             with connection.transaction():
-                result = work(connection)
+                result = call(connection)
         except BaseException:
             connection.close()
             # What broke this one has probably broken the others.
@@ -148,6 +131,15 @@ class PostgresClient:
             return bool(error.sqlstate.startswith(_PASSING))
         lost = isinstance(error, self._psycopg.OperationalError | self._psycopg.InterfaceError)
         return lost and _refusal(str(error)) is None
+
+    def _explained(self, error: Any, what: str) -> HeadraceError:
+        state = error.sqlstate or _refusal(str(error))
+        if state is None:
+            state = "08" if isinstance(error, self._psycopg.OperationalError) else ""
+        fix = next(_FIXES[state[:n]] for n in range(len(state), -1, -1) if state[:n] in _FIXES)
+        misfit = state.startswith(("22", "23502", "42804"))
+        kind = TypeMismatchError if misfit else ConnectorError
+        return kind(f"cannot {what}: {_said(error)}", where=self.where, fix=fix)
 
 
 # SQLSTATEs that a second try may not meet: connection lost, serialization failure and deadlock,
@@ -197,16 +189,6 @@ _FIXES = {
     "": "mend what PostgreSQL complains about; nothing of the batch was written, it is repeated "
     "when the job starts again",
 }
-
-
-def explained(error: psycopg.Error, what: str, where: str) -> HeadraceError:
-    """An error of PostgreSQL as one of ours."""
-    lost = isinstance(error, psycopg_module().OperationalError)
-    state = error.sqlstate or _refusal(str(error)) or ("08" if lost else "")
-    fix = next(_FIXES[state[:n]] for n in range(len(state), -1, -1) if state[:n] in _FIXES)
-    misfit = state.startswith(("22", "23502", "42804"))
-    kind = TypeMismatchError if misfit else ConnectorError
-    return kind(f"cannot {what}: {_said(error)}", where=where, fix=fix)
 
 
 def _said(error: psycopg.Error) -> str:

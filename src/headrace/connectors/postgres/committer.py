@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.connectors.postgres.client import psycopg_module
 from headrace.connectors.postgres.writer import PostgresTarget, stage_parts, today
-from headrace.errors import ConnectorError
 from headrace.io.server_calls import sink_hash
-from headrace.spi.sink import Committer
+from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
     from headrace.connectors.postgres.client import Connection
@@ -49,7 +48,7 @@ class ApplyBatch(Protocol):
         """Does it, in the transaction of the connection."""
 
 
-class PostgresCommitter(Committer):
+class PostgresCommitter(OnceCommitter):
     """The committer of a PostgreSQL sink.
 
     Args:
@@ -66,22 +65,24 @@ class PostgresCommitter(Committer):
         self._apply = apply
         self._sink = (context.job_id, context.sink_uid)
         self._commits = target.own_table(COMMITS)
-        newest = self._client.run("prepare the sink", self._open)
-        self._sweep(newest)
+        super().__init__(self._client.where, forget=f"the job's rows of {self._commits}")
+        self.sweep(self._client.run("prepare the sink", self._open))
 
-    def commit(self, batch_id: int, committables: list[Any]) -> None:
+    def apply_once(self, batch_id: int, committables: list[Any]) -> int:
         """Writes a batch, unless it has been written."""
 
-        def in_one_transaction(connection: Connection) -> bool:
+        def in_one_transaction(connection: Connection) -> int:
             if not self._claim(connection, batch_id):
-                return False
+                return self._newest(connection)
             self._apply(connection, committables)
-            return True
+            return -1
 
         what = f"write batch {batch_id} to table {self._target.table}"
-        if not self._client.run(what, in_one_transaction):
-            _log.info("batch %d is already in %s, dropping the retry", batch_id, self._client.where)
-        self._sweep(batch_id)
+        return self._client.run(what, in_one_transaction)
+
+    def remove_staged(self, batch_id: int) -> None:
+        """Drops the staging tables of batches that are over, of whichever attempt."""
+        self._client.run("remove staged rows", partial(self._drop_over, batch_id))
 
     def close(self) -> None:
         """Ends the connections of the driver."""
@@ -99,6 +100,9 @@ class PostgresCommitter(Committer):
                 "PRIMARY KEY (job_id, sink_uid))"
             )
         self._apply.prepare(connection)
+        return self._newest(connection)
+
+    def _newest(self, connection: Connection) -> int:
         newest = connection.execute(
             f"SELECT batch_id FROM {self._commits} WHERE job_id = %s AND sink_uid = %s",
             self._sink,
@@ -115,14 +119,6 @@ class PostgresCommitter(Committer):
             [*self._sink, batch_id],
         ).fetchone()
         return claimed is not None
-
-    def _sweep(self, batch_id: int) -> None:
-        """Drops the staging tables of batches that are over, of whichever attempt."""
-        try:
-            self._client.run("remove staged rows", partial(self._drop_over, batch_id))
-        except ConnectorError as error:
-            # The batch is written; the next sweep finds what this one left.
-            _log.warning("could not remove staged rows: %s", error)
 
     def _drop_over(self, batch_id: int, connection: Connection) -> None:
         mine = sink_hash(*self._sink)

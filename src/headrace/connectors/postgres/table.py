@@ -7,14 +7,21 @@ written.  Next: rows.py
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectorError, InvalidArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.connectors.postgres.client import Connection
+    from headrace.spi.sink import WriterContext
+
+# Somebody may change the table while the job runs; a new column is seen after this long.
+_FRESH_S = 60.0
 
 
 class Form(Enum):
@@ -61,6 +68,59 @@ class Table:
     def column(self, name: str) -> TableColumn | None:
         """The column of that name, or None."""
         return next((column for column in self.columns if column.name == name), None)
+
+
+class TableMemory:
+    """The tables that this process has looked at, so that not every writer of a batch asks.
+
+    A subtask that is tried again asks the server: what it was told before may be why it failed.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[str, str], _Seen] = {}
+
+    def get(
+        self, conninfo: str, table: str, context: WriterContext, describe: Callable[[], Table]
+    ) -> Table:
+        """The table, from memory or from `describe`."""
+        seen = self._seen.get((conninfo, table))
+        if seen is None or not seen.is_good_for(context, self._clock()):
+            seen = self._seen[conninfo, table] = _Seen(describe(), self._clock())
+        seen.used_by(context)
+        return seen.table
+
+    def forget(self, conninfo: str, table: str) -> None:
+        """The next writer asks."""
+        self._seen.pop((conninfo, table), None)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A table, when it was looked at, and the subtasks that used it in the newest batch."""
+
+    table: Table
+    at: float
+    batch: tuple[str, int] = ("", -1)
+    users: set[tuple[str, int]] = field(default_factory=set)
+
+    def is_good_for(self, context: WriterContext, now: float) -> bool:
+        job, newest = self.batch
+        is_repeated = job == context.job_id and (
+            context.batch_id < newest
+            or (context.batch_id == newest and _user(context) in self.users)
+        )
+        return not is_repeated and now - self.at < _FRESH_S
+
+    def used_by(self, context: WriterContext) -> None:
+        batch = (context.job_id, context.batch_id)
+        if batch != self.batch:
+            self.batch, self.users = batch, set()
+        self.users.add(_user(context))
+
+
+def _user(context: WriterContext) -> tuple[str, int]:
+    return context.sink_uid, context.subtask_index
 
 
 _DESCRIBE = """

@@ -9,21 +9,23 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.types import Row, RowKind
 from headrace.connectors.postgres.client import PostgresClient
 from headrace.connectors.postgres.rows import RowColumns, arrow_csv, csv_text, order_columns
 from headrace.connectors.postgres.table import (
+    Table,
     TableColumn,
+    TableMemory,
     describe_table,
     quoted_name,
     quoted_names,
 )
 from headrace.errors import TypeMismatchError
 from headrace.formats.record_fields import declared_names
-from headrace.io.server_calls import INLINE_BYTES, Retries, new_spool, sink_hash
-from headrace.spi.sink import SinkWriter
+from headrace.io.server_calls import Retries, sink_hash
+from headrace.spi.staging import Staged, StagingWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +38,8 @@ ORDER, DELETED = "headrace_order", "headrace_deleted"
 # Positions count within a subtask; subtasks stand one after the other.
 _SUBTASK_SHIFT = 40
 _COPY_BYTES = 1 << 20
+
+_tables = TableMemory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +74,14 @@ class PostgresTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class StagedRows:
-    """What one subtask wrote in one batch.
+class StagedRows(Staged):
+    """What one subtask wrote in one batch; the content is CSV.
 
     Attributes:
-        subtask: who wrote it.
         columns: the columns, with their types.
-        rows: how many rows there are.
-        content: the rows as CSV, when they are few.
-        table: the staging table that holds them, when they are many.
     """
 
-    subtask: int
     columns: tuple[TableColumn, ...]
-    rows: int
-    content: bytes | None
-    table: str | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,19 +89,15 @@ class StagedRows:
         return tuple(column.name for column in self.columns)
 
 
-class PostgresWriter(SinkWriter):
+class PostgresWriter(StagingWriter):
     """The writer of one subtask and batch; talks to the server when the batch ends."""
 
     def __init__(self, target: PostgresTarget, context: WriterContext) -> None:
+        super().__init__(context)
         self._target = target
-        self._context = context
         self._client = target.client()
-        table = self._client.run(
-            f"read the columns of table {target.table}",
-            lambda connection: describe_table(connection, target.table, self._client.where),
-        )
+        table = _tables.get(target.conninfo, target.table, context, self._describe)
         self._columns = RowColumns(table, target.columns, declared_names(context.type_info))
-        self._spool: IO[bytes] = new_spool()
         self._rows = 0
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -122,7 +114,7 @@ class PostgresWriter(SinkWriter):
         text = csv_text(rows, self._columns.fixed, front)
         self._rows += len(rows)
         try:
-            self._spool.write(text.encode())
+            self.spool.write(text.encode())
         except UnicodeEncodeError as error:
             raise TypeMismatchError(
                 f"a text of the records is no Unicode: {error}",
@@ -136,32 +128,36 @@ class PostgresWriter(SinkWriter):
             return False
         if self._target.key:
             arrays = [*order_columns(self._next_position(), batch.num_rows), *arrays]
-        self._spool.write(arrow_csv(arrays))
+        self.spool.write(arrow_csv(arrays))
         self._rows += batch.num_rows
         return True
 
-    def prepare_commit(self) -> list[Any]:
-        if self._rows == 0:
-            return []
-        columns = self._columns.fixed
-        size = self._spool.tell()
-        content = table = None
-        if size <= INLINE_BYTES:
-            self._spool.seek(0)
-            content = self._spool.read()
-        else:
-            place = self._context
-            attempt = f"{place.subtask_index}-{place.attempt}"
-            table = stage_name(place.job_id, place.sink_uid, place.batch_id, attempt)
-            self._client.run(
-                f"stage {self._rows} rows for table {self._target.table}", self._copy_to(table)
-            )
-        self._spool.close()
-        return [StagedRows(self._context.subtask_index, columns, self._rows, content, table)]
-
     def abort(self) -> None:
-        # Nothing is on the server: the staging table is made in the transaction that fills it.
-        self._spool.close()
+        super().abort()
+        _tables.forget(self._target.conninfo, self._target.table)
+
+    def end_batch(self) -> int:
+        return self._rows
+
+    def stage_content(self, count: int) -> str:
+        place = self.context
+        attempt = f"{place.subtask_index}-{place.attempt}"
+        table = stage_name(place.job_id, place.sink_uid, place.batch_id, attempt)
+        what = f"stage {count} rows for table {self._target.table}"
+        # Made in the transaction that fills it: an attempt that fails leaves nothing.
+        self._client.run(what, self._copy_to(table))
+        return table
+
+    def staged(self, count: int, content: Any | None, place: str | None) -> StagedRows:
+        subtask = self.context.subtask_index
+        return StagedRows(subtask, count, content, place, self._columns.fixed)
+
+    def _describe(self) -> Table:
+        name = self._target.table
+        return self._client.run(
+            f"read the columns of table {name}",
+            lambda connection: describe_table(connection, name, self._client.where),
+        )
 
     def _copy_to(self, name: str) -> Any:
         table = self._target.own_table(name)
@@ -173,9 +169,9 @@ class PostgresWriter(SinkWriter):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
             stage = stage_columns(columns, self._target.key)
             connection.execute(f"CREATE UNLOGGED TABLE {table} ({stage})")
-            self._spool.seek(0)
+            self.spool.seek(0)
             with connection.cursor().copy(f"COPY {table} FROM STDIN (FORMAT csv)") as out:
-                while chunk := self._spool.read(_COPY_BYTES):
+                while chunk := self.spool.read(_COPY_BYTES):
                     out.write(chunk)
 
         return copy
@@ -191,7 +187,7 @@ class PostgresWriter(SinkWriter):
                 )
 
     def _next_position(self) -> int:
-        return (self._context.subtask_index << _SUBTASK_SHIFT) + self._rows
+        return (self.context.subtask_index << _SUBTASK_SHIFT) + self._rows
 
 
 def _changes(values: list[Any]) -> tuple[list[Any], list[str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headrace.errors import ConnectorError, InvalidArgumentError
 from headrace.io.server_calls import (
     Retries,
-    call_with_retries,
+    ServerClient,
     client_library,
     sink_hash,
     without_password,
@@ -76,8 +76,8 @@ class RedisKeys:
         return int(part.removeprefix(f"{self._base}:").partition(":")[0])
 
 
-class RedisClient:
-    """One Redis server as a sink sees it.
+class RedisClient(ServerClient[Any]):
+    """One Redis server as a sink sees it; a call gets a ``redis.Redis``.
 
     Args:
         url: such as ``redis://user:password@host:6379/0``.
@@ -87,28 +87,17 @@ class RedisClient:
     def __init__(self, url: str, retries: Retries) -> None:
         self._redis = redis_module()
         self._url = url
-        self._retries = retries
-        self.where = f"Redis at {without_password(url)}"
-
-    def run(self, what: str, call: Callable[[Any], T]) -> T:
-        """Makes a call; again and again, a few times, while the server is away.
-
-        Args:
-            what: the call in words, after "cannot".
-            call: gets a ``redis.Redis``; must have the same effect when it is repeated.
-        """
-        try:
-            return call_with_retries(
-                lambda: call(self._connected()), self._retries, passes=self._passes, what=what
-            )
-        except self._redis.RedisError as error:
-            raise self._explained(error, what) from error
+        where = f"Redis at {without_password(url)}"
+        super().__init__(where, retries, self._redis.RedisError)
 
     def close(self) -> None:
         """Ends the connections of this process."""
         client = _clients.pop((os.getpid(), self._url), None)
         if client is not None:
             client.close()
+
+    def _once(self, call: Callable[[Any], T]) -> T:
+        return call(self._connected())
 
     def _connected(self) -> Any:
         key = os.getpid(), self._url

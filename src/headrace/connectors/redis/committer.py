@@ -1,6 +1,6 @@
 """Applies a batch of commands in Redis once, with its batch id.
 
-In: `StagedCommands` of all subtasks (writer.py).  Out: changed keys.
+In: `Staged` commands of all subtasks (writer.py).  Out: changed keys.
 Next: script.py (what happens on the server, and why it happens once)
 """
 
@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.redis.client import RedisKeys
 from headrace.connectors.redis.script import APPLY_BATCH
-from headrace.connectors.redis.writer import RedisTarget, StagedCommands, push_chunks
+from headrace.connectors.redis.writer import RedisTarget, push_chunks
 from headrace.errors import ConnectorError
-from headrace.spi.sink import Committer
+from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
     from headrace.spi.sink import CommitterContext
+    from headrace.spi.staging import Staged
 
 _log = logging.getLogger(__name__)
 
 
-class RedisCommitter(Committer):
+class RedisCommitter(OnceCommitter):
     """The committer of a Redis sink.
 
     Args:
@@ -33,16 +34,20 @@ class RedisCommitter(Committer):
         self._target = target
         self._client = target.client()
         self._keys = RedisKeys(target.prefix, context.job_id, context.sink_uid)
+        super().__init__(self._client.where, forget=f"the key {self._keys.marker}")
         self._newest = self._client.run("read the newest batch of the sink", self._open)
-        self._sweep(self._newest)
+        self.sweep(self._newest)
 
-    def commit(self, batch_id: int, committables: list[StagedCommands]) -> None:
+    def apply_once(self, batch_id: int, committables: list[Staged]) -> int:
         """Applies a batch, or what is left of it."""
         parts = sorted(committables, key=lambda part: part.subtask)
         what = f"apply batch {batch_id}"
-        self._client.run(what, lambda redis: self._apply(redis, batch_id, parts))
+        before = self._client.run(what, lambda redis: self._apply(redis, batch_id, parts))
         self._newest = batch_id
-        self._sweep(batch_id)
+        return before
+
+    def remove_staged(self, batch_id: int) -> None:
+        self._client.run("remove staged commands", lambda redis: self._remove(redis, batch_id))
 
     def close(self) -> None:
         """Ends the connections of the driver."""
@@ -58,7 +63,7 @@ class RedisCommitter(Committer):
         found = redis.hget(self._keys.marker, "batch")
         return -1 if found is None else int(found)
 
-    def _apply(self, redis: Any, batch_id: int, parts: list[StagedCommands]) -> None:
+    def _apply(self, redis: Any, batch_id: int, parts: list[Staged]) -> int:
         newest = self._newest_batch(redis)
         if newest < self._newest:
             # It cannot be told what is missing, so nothing can be repaired here.
@@ -70,7 +75,7 @@ class RedisCommitter(Committer):
         arguments: list[Any] = [batch_id, self._target.commands_per_call]
         if newest < batch_id:
             for part in parts:
-                arguments += [self._key_of(redis, batch_id, part), part.chunks]
+                arguments += [self._key_of(redis, batch_id, part), part.count]
         script = redis.register_script(APPLY_BATCH)
         status = "more"
         while status == "more":
@@ -78,10 +83,11 @@ class RedisCommitter(Committer):
             status, *said = [text.decode(errors="replace") for text in answer]
             if status in _FAILURES:
                 raise self._failure(status, said, batch_id)
+        return newest
 
-    def _key_of(self, redis: Any, batch_id: int, part: StagedCommands) -> str:
-        if part.key is not None:
-            return part.key
+    def _key_of(self, redis: Any, batch_id: int, part: Staged) -> str:
+        if part.place is not None:
+            return part.place
         return push_chunks(redis, self._keys, batch_id, part.content or ())
 
     def _failure(self, status: str, said: list[str], batch_id: int) -> ConnectorError:
@@ -91,14 +97,6 @@ class RedisCommitter(Committer):
             where=self._client.where,
             fix=fix.format(queue=self._keys.queue),
         )
-
-    def _sweep(self, batch_id: int) -> None:
-        """Forgets the parts of batches that are over, of whichever attempt."""
-        try:
-            self._client.run("remove staged commands", lambda redis: self._remove(redis, batch_id))
-        except ConnectorError as error:
-            # The batch is applied; the next sweep finds what this one left.
-            _log.warning("could not remove staged commands: %s", error)
 
     def _remove(self, redis: Any, batch_id: int) -> None:
         staged = [part.decode() for part in redis.smembers(self._keys.staged)]

@@ -1,18 +1,18 @@
 """Stages the commands of one subtask and batch for Redis.
 
-In: records.  Out: a `StagedCommands`: packed commands when they are few, else the key of a list in
-Redis that holds them.  Next: committer.py
+In: records.  Out: a `Staged` with chunks of packed commands when they are few, else the key of a
+list in Redis that holds them.  Next: committer.py
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.redis.client import STAGED_S, RedisClient, RedisKeys
 from headrace.connectors.redis.commands import pack_command
-from headrace.io.server_calls import INLINE_BYTES, Retries, new_spool
-from headrace.spi.sink import SinkWriter
+from headrace.io.server_calls import Retries
+from headrace.spi.staging import StagingWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,32 +47,14 @@ class RedisTarget:
         return RedisClient(self.url, self.retries)
 
 
-@dataclass(frozen=True, slots=True)
-class StagedCommands:
-    """What one subtask wrote in one batch.
-
-    Attributes:
-        subtask: who wrote it.
-        chunks: how many chunks of commands there are.
-        content: the chunks, when they are few.
-        key: the list in Redis that holds them, when they are many.
-    """
-
-    subtask: int
-    chunks: int
-    content: tuple[bytes, ...] | None
-    key: str | None
-
-
-class RedisWriter(SinkWriter):
+class RedisWriter(StagingWriter):
     """The writer of one subtask and batch; talks to the server when the batch ends, if at all."""
 
     def __init__(self, target: RedisTarget, context: WriterContext) -> None:
+        super().__init__(context)
         self._target = target
         self._client = target.client()
         self._keys = RedisKeys(target.prefix, context.job_id, context.sink_uid)
-        self._context = context
-        self._spool: IO[bytes] = new_spool()
         self._lengths: list[int] = []
         self._chunk: list[bytes] = []
         self._chunk_bytes = 0
@@ -87,34 +69,29 @@ class RedisWriter(SinkWriter):
                 if self._chunk_bytes >= CHUNK_BYTES:
                     self._end_chunk()
 
-    def prepare_commit(self) -> list[Any]:
+    def end_batch(self) -> int:
         self._end_chunk()
-        if not self._lengths:
-            return []
-        key = content = None
-        if self._spool.tell() <= INLINE_BYTES:
-            content = tuple(self._chunks())
-        else:
-            what = f"stage {len(self._lengths)} chunks of commands"
-            key = self._client.run(what, self._push)
-        self._spool.close()
-        return [StagedCommands(self._context.subtask_index, len(self._lengths), content, key)]
+        return len(self._lengths)
 
-    def abort(self) -> None:
-        self._spool.close()
+    def read_content(self) -> tuple[bytes, ...]:
+        return tuple(self._chunks())
 
-    def _push(self, redis: Any) -> str:
-        return push_chunks(redis, self._keys, self._context.batch_id, self._chunks())
+    def stage_content(self, count: int) -> str:
+        keys, batch_id = self._keys, self.context.batch_id
+        return self._client.run(
+            f"stage {count} chunks of commands",
+            lambda redis: push_chunks(redis, keys, batch_id, self._chunks()),
+        )
 
     def _end_chunk(self) -> None:
         if self._chunk:
-            self._spool.write(b"".join(self._chunk))
+            self.spool.write(b"".join(self._chunk))
             self._lengths.append(self._chunk_bytes)
             self._chunk, self._chunk_bytes = [], 0
 
     def _chunks(self) -> Iterable[bytes]:
-        self._spool.seek(0)
-        return (self._spool.read(length) for length in self._lengths)
+        self.spool.seek(0)
+        return (self.spool.read(length) for length in self._lengths)
 
 
 def push_chunks(redis: Any, keys: RedisKeys, batch_id: int, chunks: Iterable[bytes]) -> str:

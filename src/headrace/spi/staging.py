@@ -1,0 +1,162 @@
+"""What exactly-once sinks share: workers stage, the driver applies a batch id once, then sweeps.
+
+In: a batch as bytes (`StagingWriter`), its parts on the driver (`OnceCommitter`).
+Out: each batch applied once, and nothing left of attempts that died.
+Used by connectors/files, connectors/postgres and connectors/redis.  Next: io/server_calls.py
+
+    worker   records ─▶ spool ─┬─ small ─▶ travels to the driver inside its `Staged`
+                               └─ large ─▶ staged on the server, `Staged` has the place
+    driver   apply_once ─▶ sweep: whatever was staged for this batch or an earlier one goes
+
+The two halves stand alone: a sink may ship its records in another way and still commit with
+`OnceCommitter`, as connectors/jdbc does.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from headrace.errors import ConnectorError
+from headrace.spi.sink import Committer, SinkWriter
+
+if TYPE_CHECKING:
+    from headrace.spi.sink import WriterContext
+
+__all__ = ["OnceCommitter", "Staged", "StagingWriter"]
+
+# What one subtask wrote travels to the driver itself when it is this small. More is staged on the
+# server by the worker, so that the driver never holds much.
+INLINE_BYTES = 128 << 10
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What one subtask wrote in one batch.
+
+    Attributes:
+        subtask: who wrote it.
+        count: how many pieces there are (rows, chunks), so that a loss is noticed.
+        content: the pieces, when they are few.
+        place: where on the server they are, when they are many.
+    """
+
+    subtask: int
+    count: int
+    content: Any | None
+    place: str | None
+
+
+def _new_spool() -> IO[bytes]:
+    """Where a batch waits for its end: in memory, or in a file when it is large."""
+    return tempfile.SpooledTemporaryFile(max_size=INLINE_BYTES, prefix="headrace-sink-")
+
+
+class StagingWriter(SinkWriter):
+    """Keeps a batch in a spool until it ends; only then, and only if it is large, asks the server.
+
+    Whole batches are sent, so a server that goes away in the middle is asked again, and no
+    transaction stays open while records are computed.  Subclasses write to `spool`.
+
+    Args:
+        context: the writer's place in the job.
+    """
+
+    def __init__(self, context: WriterContext) -> None:
+        self.context = context
+        self.spool: IO[bytes] = _new_spool()
+
+    def prepare_commit(self) -> list[Any]:
+        """Ends the batch; one `Staged`, or none when nothing was written."""
+        count = self.end_batch()
+        if count == 0:
+            self.spool.close()
+            return []
+        content = place = None
+        if self.spool.tell() <= INLINE_BYTES:
+            content = self.read_content()
+        else:
+            place = self.stage_content(count)
+        self.spool.close()
+        return [self.staged(count, content, place)]
+
+    def abort(self) -> None:
+        """Forgets the batch; what is on the server already is swept by the next commit."""
+        self.spool.close()
+
+    @abstractmethod
+    def end_batch(self) -> int:
+        """Writes what is still held to the spool; returns how many pieces there are in all."""
+
+    def read_content(self) -> Any:
+        """The spool as it travels to the driver; its bytes, unless a subclass cuts them."""
+        self.spool.seek(0)
+        return self.spool.read()
+
+    @abstractmethod
+    def stage_content(self, count: int) -> str:
+        """Brings the spool to the server, to a place of this attempt's own; returns the place."""
+
+    def staged(self, count: int, content: Any | None, place: str | None) -> Staged:
+        """What the driver gets to know; a subclass may add to it."""
+        return Staged(self.context.subtask_index, count, content, place)
+
+
+class OnceCommitter(Committer):
+    """Applies every batch id once and removes what attempts left behind.
+
+    Subclasses say how: `apply_once` notes the batch id and makes the batch visible as one step,
+    `remove_staged` removes leftovers.
+
+    Args:
+        where: the system it writes to, for logs.
+        forget: what a person deletes there to start afresh, for logs.
+    """
+
+    def __init__(self, where: str, *, forget: str) -> None:
+        self._where = where
+        self._forget = forget
+
+    def commit(self, batch_id: int, committables: list[Any]) -> None:
+        """Applies a batch, or finds that it already is there."""
+        newest = self.apply_once(batch_id, committables)
+        if newest >= batch_id:
+            self._log_repeated(batch_id, newest)
+        self.sweep(batch_id)
+
+    @abstractmethod
+    def apply_once(self, batch_id: int, committables: list[Any]) -> int:
+        """Applies a batch unless it, or a later one, is there; finishes one that is half there.
+
+        Returns:
+            The newest batch that was there before, or -1: this batch is applied if it is newer.
+        """
+
+    @abstractmethod
+    def remove_staged(self, batch_id: int) -> None:
+        """Removes what any attempt staged for this batch or an earlier one."""
+
+    def sweep(self, batch_id: int) -> None:
+        """Removes leftovers; what cannot be removed now is found by the next sweep."""
+        try:
+            self.remove_staged(batch_id)
+        except ConnectorError as error:
+            # The batch is in: failing now would only bring it again.
+            _log.warning("could not remove what is left of old attempts: %s", error)
+
+    def _log_repeated(self, batch_id: int, newest: int) -> None:
+        if batch_id == newest:
+            _log.info("batch %d is already in %s, dropping the retry", batch_id, self._where)
+            return
+        # The engine only ever repeats its newest batch, so its checkpoint has gone back in time.
+        _log.warning(
+            "batch %d is older than batch %d, the newest in %s: what it wrote is there already and "
+            "is not written again. If the job's checkpoint was deleted to start afresh, delete %s "
+            "there too",
+            *(batch_id, newest, self._where, self._forget),
+        )
