@@ -7,8 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.hosts.spark.sources.admission import cut_range, next_offsets, share_fairly
+from headrace.connectors.generator.number_seq import NumberSequenceSource
+from headrace.hosts.admission import cut_range, next_offsets, share_fairly
 
+COUNTED = NumberSequenceSource(0, 0)  # its offsets are whole numbers
 WAITING = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 1000), max_size=6)
 
 
@@ -29,15 +31,15 @@ def test_what_a_small_split_does_not_need_goes_to_the_others() -> None:
 def test_a_limit_below_the_number_of_splits_feeds_all_of_them_in_turn() -> None:
     offsets, fed = dict.fromkeys("abc", 0), set()
     for _ in range(12):
-        following = next_offsets(offsets, dict.fromkeys("abc", 100), 1)
+        following = next_offsets(COUNTED, offsets, dict.fromkeys("abc", 100), 1)
         fed |= {split for split in offsets if following[split] > offsets[split]}
         offsets = following
     assert fed == set("abc")
 
 
 def test_offsets_come_in_sorted_order_because_spark_compares_text() -> None:
-    assert list(next_offsets({"b": 1, "a": 2}, {"a": 5}, None)) == ["a", "b"]
-    assert next_offsets({"b": 1, "a": 2}, {"a": 5}, None) == {"a": 5, "b": 1}
+    assert list(next_offsets(COUNTED, {"b": 1, "a": 2}, {"a": 5}, None)) == ["a", "b"]
+    assert next_offsets(COUNTED, {"b": 1, "a": 2}, {"a": 5}, None) == {"a": 5, "b": 1}
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(1, 9), st.integers(1, 1000))

@@ -1,8 +1,7 @@
 """Python sources on Spark's Python data source API.
 
 In: a `PythonSource`.  Out: a streaming DataFrame, one Spark partition for each split with news.
-Next: hosts/spark/sources/source_batches.py makes the rows; hosts/spark/sources/admission.py cuts
-the batches.
+Next: hosts/spark/sources/source_batches.py makes the rows; hosts/admission.py cuts the batches.
 
 Spark asks a process of its own on the driver (``python_streaming_source_runner``) for offsets and
 partitions, four calls over a socket for each batch, and has the partitions read by the Python
@@ -12,8 +11,11 @@ as an option: a class generated for each source could never be unregistered from
 
 from __future__ import annotations
 
+import atexit
 import hashlib
-import json
+import shutil
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -29,20 +31,31 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from headrace.errors import ConnectorError, HeadraceError, UnserializableFunctionError
-from headrace.hosts.spark.sources.admission import cut_range, next_offsets
+from headrace.data.codec import codec_for
+from headrace.errors import UnserializableFunctionError
+from headrace.hosts.admission import (
+    cut_range,
+    initial_position,
+    latest_position,
+    next_position,
+    stored_offset,
+)
+from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
+from headrace.hosts.spark.sources.layouts import PICKLED_CELLS, ROWS
 from headrace.hosts.spark.sources.source_batches import read_batches
 from headrace.hosts.spark.types import source_schema
+from headrace.io.storage import local_path
+from headrace.spi.python_source import Position, PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from headrace.spi.python_source import PythonSource
+    from headrace.spi.python_source import Offset
 
-__all__ = ["PythonSourceReader", "open_python_source"]
+__all__ = ["PythonSourceAdapter", "PythonSourceReader"]
 
 _FORMAT = "headrace_python_source"
 # Below this many records a second task costs more than it saves.
@@ -51,38 +64,41 @@ _SMALLEST_PIECE = 5_000
 _registered: WeakSet[SparkSession] = WeakSet()
 
 
-def open_python_source(
-    source: PythonSource,
-    spark: SparkSession,
-    scratch_dir: Path,
-    *,
-    max_records_per_batch: int,
-    parallelism: int,
-) -> DataFrame:
-    """The streaming DataFrame of a Python source.
+class PythonSourceAdapter(SourceAdapter[PythonSource]):
+    """Reads any `PythonSource`; its position is Spark's offset: split -> offset, as JSON."""
 
-    Args:
-        source: the source; it is pickled here.
-        spark: the session that will run the query.
-        scratch_dir: a local directory on the driver, for the pickled source; it must stay while the
-            query runs.
-        max_records_per_batch: how many offsets one batch takes, shared between splits.
-        parallelism: into how many pieces a divisible source's batch is cut.
+    def open(self, source: PythonSource, request: SourceRequest) -> OpenedSource:
+        spark = request.spark
+        if spark not in _registered:
+            _register(spark)
+            _registered.add(spark)
+        options = {
+            "source": str(_write_pickle(source, _scratch_dir(request.job_dir))),
+            "reads_on_driver": str(source.reads_on_driver),
+            "limit": str(request.options.max_records_per_batch),
+            "parallelism": str(request.options.parallelism),
+        }
+        reader = spark.readStream.format(_FORMAT).schema(source_schema(source)).options(**options)
+        pickled = codec_for(source.produced_type()).schema is None
+        layout = replace(
+            PICKLED_CELLS if pickled else ROWS,
+            timestamps=source.has_timestamps(),
+            splits=source.has_splits(),
+        )
+        return OpenedSource(reader.load(), layout)
 
-    Raises:
-        UnserializableFunctionError: the source cannot be pickled.
-    """
-    if spark not in _registered:
-        _register(spark)
-        _registered.add(spark)
-    options = {
-        "source": str(_write_pickle(source, scratch_dir)),
-        "reads_on_driver": str(source.reads_on_driver),
-        "limit": str(max_records_per_batch),
-        "parallelism": str(parallelism),
-    }
-    schema = source_schema(source)
-    return spark.readStream.format(_FORMAT).schema(schema).options(**options).load()
+    def position(self, source: PythonSource, offsets: Sequence[Any]) -> Position:
+        return dict(offsets[0] or {})
+
+
+def _scratch_dir(job_dir: str) -> Path:
+    """Where the pickled source stays while the query runs: on the driver's own disk."""
+    here = local_path(job_dir)
+    if here is None:
+        scratch = Path(tempfile.mkdtemp(prefix="headrace-sources-"))
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+        return scratch
+    return here / "sources"
 
 
 def _register(spark: SparkSession) -> None:
@@ -150,7 +166,7 @@ class _HeadraceDataSource(DataSource):
 class RangePartition(InputPartition):
     """A range of one split, to be read by a worker."""
 
-    def __init__(self, split: str, start: int, end: int) -> None:
+    def __init__(self, split: str, start: Offset, end: Offset) -> None:
         super().__init__(None)
         self.split = split
         self.start = start
@@ -181,62 +197,57 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._parallelism = parallelism
         # rebuilt on open, all of them
         self._opened: PythonSource | None = None
-        self._latest: dict[str, int] | None = None
-        self._stop_at: dict[str, int] | None = None
+        self._latest: Position | None = None
+        self._stop_at: Position | None = None
         self._available_now = False
         self._planned: tuple[Any, Any, list[InputPartition]] | None = None
 
-    # On the driver: offsets.
+    # On the driver: offsets, which Spark keeps as JSON.
 
-    def initialOffset(self) -> dict[str, int]:
-        source = self._source()
-        return {split: source.initial_offset(split) for split in sorted(source.splits())}
+    def initialOffset(self) -> Position:
+        return initial_position(self._source())
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._limit)
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        latest = self._ask_latest(start)
+    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
+        source = self._source()
+        latest = latest_position(source, start)
+        self._latest = dict(sorted({**start, **latest}.items()))
         if self._available_now:
             latest = self._up_to_target(start, latest)
         records = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         assert records is not None or isinstance(limit, ReadAllAvailable), limit
-        # A new split gets its first offset into the checkpoint before anything of it is read, so
-        # that a replayed batch begins where the first attempt began.
-        known = {split: begin for split, begin in latest.items() if split not in start}
-        return dict(sorted({**next_offsets(start, latest, records), **known}.items()))
-
-    def _ask_latest(self, start: dict[str, int]) -> dict[str, int]:
-        source = self._source()
-        latest: dict[str, int] = {}
-        for split in source.splits():
-            if split not in start:
-                latest[split] = source.initial_offset(split)
-                continue
-            latest[split] = source.latest_offset(split, start[split])
-            if latest[split] < start[split]:
-                raise _went_backwards(source, split, start[split], latest[split])
-        self._latest = dict(sorted({**start, **latest}.items()))
-        return latest
+        return next_position(source, start, latest, records)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._available_now = True
 
-    def _up_to_target(self, start: dict[str, int], latest: dict[str, int]) -> dict[str, int]:
+    def _up_to_target(self, start: Position, latest: Position) -> Position:
+        source = self._source()
         if self._stop_at is None:
             # Fixed at the first question, because only then is it known where reading begins.
-            source = self._source()
             self._stop_at = {
-                split: end if split in start else source.latest_offset(split, end)
+                split: end
+                if split in start
+                else stored_offset(source, split, source.latest_offset(split, end))
                 for split, end in latest.items()
             }
         stop_at = self._stop_at
-        return {s: min(end, stop_at[s]) for s, end in latest.items() if s in stop_at}
 
-    def reportLatestOffset(self) -> dict[str, int] | None:
+        def is_beyond(split: str, end: Offset) -> bool:
+            return split in start and source.records_between(split, stop_at[split], end) > 0
+
+        return {
+            split: stop_at[split] if is_beyond(split, end) else end
+            for split, end in latest.items()
+            if split in stop_at
+        }
+
+    def reportLatestOffset(self) -> Position | None:
         return self._latest
 
-    def commit(self, end: dict[str, int]) -> None:
+    def commit(self, end: Position) -> None:
         self._source().commit(end)
 
     def stop(self) -> None:
@@ -245,17 +256,17 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # On the driver: what the tasks read.
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+    def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:
         # Spark may plan a batch more than once.
         if self._planned is None or self._planned[:2] != (start, end):
             self._planned = (start, end, list(self._plan(start, end)))
         return self._planned[2]
 
-    def _plan(self, start: dict[str, int], end: dict[str, int]) -> Iterator[InputPartition]:
+    def _plan(self, start: Position, end: Position) -> Iterator[InputPartition]:
         source = self._source()
         for split in sorted(end):
             low, high = start.get(split, end[split]), end[split]
-            if low >= high:
+            if source.records_between(split, low, high) <= 0:
                 continue
             if source.reads_on_driver:
                 yield ShippedPartition(self._read_here(split, low, high))
@@ -264,7 +275,7 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for piece in cut_range(low, high, pieces, at_least=_SMALLEST_PIECE):
                 yield RangePartition(split, *piece)
 
-    def _read_here(self, split: str, start: int, end: int) -> bytes:
+    def _read_here(self, split: str, start: Offset, end: Offset) -> bytes:
         stream = pa.BufferOutputStream()
         with pa.ipc.new_stream(stream, self._schema) as writer:
             for batch in read_batches(self._source(), split, start, end, self._schema):
@@ -293,12 +304,3 @@ def _load(shipped: bytes | Path) -> PythonSource:
     pickled = shipped if isinstance(shipped, bytes) else shipped.read_bytes()
     source: PythonSource = cloudpickle.loads(pickled)
     return source
-
-
-def _went_backwards(source: PythonSource, split: str, start: int, latest: int) -> HeadraceError:
-    return ConnectorError(
-        f"split {split!r} of {source.describe()} ends at offset {latest}, but the checkpoint says "
-        f"that {start} were already read",
-        fix="bring back the data that is missing, or start the job without its checkpoint; "
-        f"offsets: {json.dumps({split: latest})}",
-    )
