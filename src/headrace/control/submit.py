@@ -399,12 +399,12 @@ def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:
 def _check_gives_all_at_once(physical: PhysicalPlan) -> None:
     """BATCH mode takes the input in one batch, so no source may hold any of it back."""
     for each in physical.sources:
-        obstacle = each.source.batch_obstacle()
-        if obstacle is not None:
+        if not each.source.gives_all_at_once():
             raise PlanError(
-                f"{each.source.describe()} {obstacle.what}",
+                f"{each.source.describe()} gives its records little by little, and BATCH mode "
+                "takes all of them at once",
                 where=each.step.call_site,
-                fix=obstacle.fix,
+                fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
             )
 
 

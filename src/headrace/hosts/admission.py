@@ -8,18 +8,22 @@ so it is tested in microseconds.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
 from typing import TYPE_CHECKING
 
-from headrace.errors import ConnectorError
+from headrace.errors import ConnectorError, HeadraceError
+from headrace.runtime.operators.base import user_code_error
+from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headrace.spi.python_source import Offset, Position, PythonSource
+    from headrace.spi.python_source import Offset, Position
 
 __all__ = [
+    "asking",
     "cut_range",
     "initial_position",
     "latest_position",
@@ -32,7 +36,7 @@ __all__ = [
 
 def initial_position(source: PythonSource) -> Position:
     """Where a source that was never read begins."""
-    return {split: _initial(source, split) for split in sorted(source.splits())}
+    return {split: _initial(source, split) for split in sorted(_splits(source))}
 
 
 def latest_position(source: PythonSource, start: Position) -> Position:
@@ -44,9 +48,8 @@ def latest_position(source: PythonSource, start: Position) -> Position:
     Raises:
         ConnectorError: a split ends before ``start``, or an offset cannot be stored.
     """
-    splits = source.splits()
-    known = {split: start[split] for split in splits if split in start}
-    found = source.latest_offsets(known)
+    splits = _splits(source)
+    found = _ends(source, {split: start[split] for split in splits if split in start})
     latest: Position = {}
     for split in splits:
         if split not in start:
@@ -149,8 +152,37 @@ def stored_offset(source: PythonSource, split: str, offset: Offset) -> Offset:
         ) from error
 
 
+@contextlib.contextmanager
+def asking(source: PythonSource, question: str) -> Iterator[None]:
+    """Around a call of the source's code: what it raises is told with the question and the line."""
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise user_code_error(error, f"{question} of {source.describe()}", None) from error
+
+
+def _splits(source: PythonSource) -> list[str]:
+    with asking(source, "splits()"):
+        return source.splits()
+
+
 def _initial(source: PythonSource, split: str) -> Offset:
-    return stored_offset(source, split, source.initial_offset(split))
+    with asking(source, f"initial_offset({split!r})"):
+        offset = source.initial_offset(split)
+    return stored_offset(source, split, offset)
+
+
+def _ends(source: PythonSource, starts: Position) -> Mapping[str, Offset]:
+    if type(source).latest_offsets is not PythonSource.latest_offsets:
+        with asking(source, "latest_offsets()"):
+            return source.latest_offsets(starts)
+    ends: Position = {}
+    for split, start in starts.items():
+        with asking(source, f"latest_offset({split!r}, {start!r})"):
+            ends[split] = source.latest_offset(split, start)
+    return ends
 
 
 def _turn(offset: Offset) -> int:

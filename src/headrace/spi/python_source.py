@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from headrace.spi.source import Boundedness, Obstacle, Source
+from headrace.spi.source import Boundedness, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +60,8 @@ class PythonSource(Source):
         ...             yield from itertools.islice(lines, start, end)
 
     Where it runs: `splits`, `initial_offset`, `latest_offset`, `open`, `commit` and `close` are
-    called on the driver, always on the same object, so they may keep a connection in a field.
+    called in one process beside the driver, on its machine, always on the same object, so they may
+    keep a connection in a field; variables of the program that started the job are not seen there.
     `read` is called on a copy in a worker process, one call per split and batch, splits in
     parallel. The source travels by cloudpickle: open files and sockets in `open` or in `read`,
     never in ``__init__``.
@@ -177,14 +178,9 @@ class PythonSource(Source):
         """Whether records bring their own event time."""
         return type(self).timestamp is not PythonSource.timestamp
 
-    def batch_obstacle(self) -> Obstacle | None:
-        """That a first batch without limits would leave records behind."""
+    def gives_all_at_once(self) -> bool:
+        """Whether a first batch without limits would leave nothing behind."""
         if not self.may_hold_back():
-            return None
+            return True
         starts = {split: self.initial_offset(split) for split in self.splits()}
-        if self.is_exhausted(dict(self.latest_offsets(starts))):
-            return None
-        return Obstacle(
-            "gives its records little by little, and BATCH mode takes all of them at once",
-            fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
-        )
+        return self.is_exhausted(dict(self.latest_offsets(starts)))

@@ -127,9 +127,9 @@ class Source(ABC):
         """Whether a bounded source can be idle before its end."""
         return type(self).is_exhausted is not Source.is_exhausted
 
-    def batch_obstacle(self) -> Obstacle | None:
-        """Why the whole input cannot be taken at once, as BATCH mode does; None if it can."""
-        return None
+    def gives_all_at_once(self) -> bool:
+        """Whether all of a bounded source can be had in one batch, as BATCH mode takes it."""
+        return True
 
     def place_obstacle(self) -> Obstacle | None:
         """Why no other job can go on at a position, as from a savepoint; None if it can."""

@@ -284,12 +284,12 @@ def _check_can_be_collected(physical: PhysicalPlan) -> None:
                 where=str(each.step.call_site),
                 fix="use a bounded source, or feed a LocalRunner batch by batch",
             )
-        obstacle = each.source.batch_obstacle() if physical.batch else None
-        if obstacle is not None:
+        if physical.batch and not each.source.gives_all_at_once():
             raise PlanError(
-                f"{each.source.describe()} {obstacle.what}",
+                f"{each.source.describe()} gives its records little by little, and BATCH mode "
+                "takes all of them at once",
                 where=each.step.call_site,
-                fix=obstacle.fix,
+                fix="use RuntimeExecutionMode.STREAMING",
             )
 
 

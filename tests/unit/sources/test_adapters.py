@@ -28,7 +28,7 @@ from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.file_reader import FileAdapter
 from headrace.hosts.spark.sources.opening import ADAPTERS as ON_SPARK
 from headrace.hosts.spark.sources.opening import are_exhausted, streams_of
-from headrace.hosts.spark.sources.python_source import PythonSourceAdapter
+from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
 from headrace.spi import source_adapters
 from headrace.spi.source_adapters import SourceAdapters
 from headrace.testing import LocalRunner, collect_locally
@@ -189,11 +189,9 @@ def test_a_source_is_asked_with_the_offsets_of_its_own_streams(tmp_path: Path) -
 
 
 def test_only_a_source_that_holds_back_stands_in_the_way_of_a_batch(tmp_path: Path) -> None:
-    assert files(tmp_path).batch_obstacle() is None
-    assert generator(10).batch_obstacle() is None
-    obstacle = generator(10, RateLimiterStrategy.per_second(5)).batch_obstacle()
-    assert obstacle is not None
-    assert "little by little" in obstacle.what
+    assert files(tmp_path).gives_all_at_once()
+    assert generator(10).gives_all_at_once()
+    assert not generator(10, RateLimiterStrategy.per_second(5)).gives_all_at_once()
 
 
 def test_collecting_waits_for_a_source_that_holds_back() -> None:

@@ -17,7 +17,12 @@ import cloudpickle
 
 from headrace.data.codec import codec_for
 from headrace.data.records import Records
-from headrace.hosts.admission import initial_position, latest_position, next_position
+from headrace.hosts.admission import (
+    asking,
+    initial_position,
+    latest_position,
+    next_position,
+)
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
@@ -83,7 +88,9 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
             low, high = start.get(split, end[split]), end[split]
             if source.records_between(split, low, high) > 0:
                 name = split if source.has_splits() else ""
-                for records in _records(source, split, low, high):
+                with asking(source, f"read({split!r}, {low!r}, {high!r})"):
+                    found = list(_records(source, split, low, high))
+                for records in found:
                     yield name, records
 
     def commit(self, source: PythonSource, end: Position) -> None:

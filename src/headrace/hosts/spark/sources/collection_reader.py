@@ -18,7 +18,7 @@ from headrace.data.codec import codec_for
 from headrace.data.pickling import dumps
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
 from headrace.hosts.spark.sources.layouts import ARROW_CELLS, PICKLED_CELLS, Layout
-from headrace.hosts.spark.sources.python_source import PythonSourceAdapter
+from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
 from headrace.io.storage import local_path
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from headrace.connectors.files.parquet_parts import read_parquet
 from headrace.data.records import Records
 from headrace.hosts.spark.sources.source_batches import SPLIT_COLUMN, TIMESTAMP_COLUMN
 
@@ -112,6 +111,9 @@ def read_arrow_cells(
 
 def read_paths(batch: pa.RecordBatch, codec: Codec, times: list[Any] | None) -> Iterator[Records]:
     """A cell names a file."""
+    # Here, because every process of a source imports this module, and few read Parquet.
+    from headrace.connectors.files.parquet_parts import read_parquet
+
     for path in batch.column(0).to_pylist():
         yield from read_parquet(path, codec)
 

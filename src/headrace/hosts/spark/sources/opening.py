@@ -1,7 +1,7 @@
 """Opens any source as a streaming DataFrame: finds the adapter of its class and asks that.
 
 In: a `Source` of the program.  Out: an `OpenedSource`: the DataFrame and the layout of its rows.
-Next: adapter.py (what an adapter is), then python_source.py, file_reader.py, collection_reader.py
+Next: adapter.py (what an adapter is), then python_adapter.py, file_reader.py, collection_reader.py
 or dataframe_source.py beside this file.
 """
 
@@ -15,7 +15,7 @@ from headrace.hosts.spark.sources.adapter import SourceOptions, SourceRequest
 from headrace.hosts.spark.sources.collection_reader import CollectionAdapter
 from headrace.hosts.spark.sources.dataframe_source import DataFrameAdapter, DataFrameSource
 from headrace.hosts.spark.sources.file_reader import FileAdapter
-from headrace.hosts.spark.sources.python_source import PythonSourceAdapter
+from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 

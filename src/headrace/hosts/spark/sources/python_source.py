@@ -1,24 +1,20 @@
-"""Python sources on Spark's Python data source API.
+"""Python sources on Spark's Python data source API: what runs in processes of Spark's.
 
-In: a `PythonSource`.  Out: a streaming DataFrame, one Spark partition for each split with news.
+In: a pickled `PythonSource` (python_adapter.py).  Out: offsets, then Arrow batches, one Spark
+partition for each split with news.
 Next: hosts/spark/sources/source_batches.py makes the rows; hosts/admission.py cuts the batches.
 
 Spark asks a process of its own on the driver (``python_streaming_source_runner``) for offsets and
 partitions, four calls over a socket for each batch, and has the partitions read by the Python
 workers of the executors.  One static class serves all sources, with the file of the pickled source
 as an option: a class generated for each source could never be unregistered from a session.
+Every one of these processes imports this file, so it imports little.
 """
 
 from __future__ import annotations
 
-import atexit
-import hashlib
-import shutil
-import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import cloudpickle
 import pyarrow as pa
@@ -31,8 +27,6 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from headrace.data.codec import codec_for
-from headrace.errors import UnserializableFunctionError
 from headrace.hosts.admission import (
     cut_range,
     initial_position,
@@ -40,102 +34,23 @@ from headrace.hosts.admission import (
     next_position,
     stored_offset,
 )
-from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
-from headrace.hosts.spark.sources.layouts import PICKLED_CELLS, ROWS
 from headrace.hosts.spark.sources.source_batches import read_batches
-from headrace.hosts.spark.types import source_schema
-from headrace.io.storage import local_path
-from headrace.spi.python_source import Position, PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence
 
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from headrace.spi.python_source import Offset
+    from headrace.spi.python_source import Offset, Position, PythonSource
 
-__all__ = ["PythonSourceAdapter", "PythonSourceReader"]
+__all__ = ["FORMAT", "HeadraceDataSource", "PythonSourceReader"]
 
-_FORMAT = "headrace_python_source"
+FORMAT = "headrace_python_source"
 # Below this many records a second task costs more than it saves.
 _SMALLEST_PIECE = 5_000
 
-_registered: WeakSet[SparkSession] = WeakSet()
 
-
-class PythonSourceAdapter(SourceAdapter[PythonSource]):
-    """Reads any `PythonSource`; its position is Spark's offset: split -> offset, as JSON."""
-
-    def open(self, source: PythonSource, request: SourceRequest) -> OpenedSource:
-        spark = request.spark
-        if spark not in _registered:
-            _register(spark)
-            _registered.add(spark)
-        options = {
-            "source": str(_write_pickle(source, _scratch_dir(request.job_dir))),
-            "reads_on_driver": str(source.reads_on_driver),
-            "limit": str(request.options.max_records_per_batch),
-            "parallelism": str(request.options.parallelism),
-        }
-        reader = spark.readStream.format(_FORMAT).schema(source_schema(source)).options(**options)
-        pickled = codec_for(source.produced_type()).schema is None
-        layout = replace(
-            PICKLED_CELLS if pickled else ROWS,
-            timestamps=source.has_timestamps(),
-            splits=source.has_splits(),
-        )
-        return OpenedSource(reader.load(), layout)
-
-    def position(self, source: PythonSource, offsets: Sequence[Any]) -> Position:
-        return dict(offsets[0] or {})
-
-
-def _scratch_dir(job_dir: str) -> Path:
-    """Where the pickled source stays while the query runs: on the driver's own disk."""
-    here = local_path(job_dir)
-    if here is None:
-        scratch = Path(tempfile.mkdtemp(prefix="headrace-sources-"))
-        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-        return scratch
-    return here / "sources"
-
-
-def _register(spark: SparkSession) -> None:
-    """Make the format known to a session.
-
-    Spark looks for an older one of the same name in the *active* session, whichever that is, and
-    refuses if it finds it there: so this session is the active one meanwhile.
-    """
-    assert spark._jvm is not None
-    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(spark._jsparkSession)
-    try:
-        spark.dataSource.register(_HeadraceDataSource)
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
-
-
-def _write_pickle(source: PythonSource, scratch_dir: Path) -> Path:
-    try:
-        pickled = cloudpickle.dumps(source)
-    except Exception as error:
-        raise UnserializableFunctionError(
-            f"{source.describe()} cannot be sent to a worker: {type(error).__name__}: {error}",
-            fix="open files, sockets and clients in open() or read(), not in __init__",
-        ) from error
-    scratch_dir.mkdir(parents=True, exist_ok=True)
-    # Named after its content, so that a job that is restarted a thousand times leaves one file.
-    path = scratch_dir / f"source-{hashlib.sha256(pickled).hexdigest()[:24]}.pickle"
-    path.write_bytes(pickled)
-    return path
-
-
-class _HeadraceDataSource(DataSource):
+class HeadraceDataSource(DataSource):
     """What Spark instantiates, in a process on the driver's machine; knows only its options."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -150,7 +65,7 @@ class _HeadraceDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        return _FORMAT
+        return FORMAT
 
     def streamReader(self, schema: StructType) -> PythonSourceReader:
         assert self._shipped is not None
