@@ -37,13 +37,12 @@ from headrace.hosts.spark.native.job import native_settings, open_native, run_na
 from headrace.hosts.spark.native.types import resolve_types
 from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
 from headrace.hosts.spark.session import base_session, job_session, state_store_settings
-from headrace.hosts.spark.sources.opening import SourceOptions, has_lasting_place, streams_of
+from headrace.hosts.spark.sources.opening import SourceOptions, are_exhausted, streams_of
 from headrace.hosts.spark.user_files import ship
 from headrace.io.lease import Lease
 from headrace.io.storage import Storage, absolute_target
 from headrace.plan.execution_mode import runs_in_batch
 from headrace.plan.planner import PlanOptions, plan
-from headrace.spi.python_source import PythonSource
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
@@ -251,7 +250,7 @@ def _job(claimed: _Claimed, base: Any, job_dir: JobDir, spec: JobSpec) -> tuple[
         physical.slots,
         local_checkpoint=job_dir.local_path is not None,
     )
-    streams = tuple(streams_of(each.source) for each in physical.sources)
+    streams = tuple(streams_of(each.source, where=each.step.call_site) for each in physical.sources)
     if claimed.savepoint is not None:
         _check_sources(physical, claimed.savepoint)
         restore(
@@ -313,13 +312,12 @@ def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan)
 
 def _check_sources(physical: PhysicalPlan, savepoint: Savepoint) -> None:
     for each in physical.sources:
-        if not has_lasting_place(each.source):
+        obstacle = each.source.place_obstacle()
+        if obstacle is not None:
             raise SavepointError(
-                f"source {each.step.name!r} is a batch DataFrame, whose rows are written anew for "
-                "every job: where the savepoint was among them cannot be told",
+                f"source {each.step.name!r} {obstacle.what}",
                 where=str(each.step.call_site),
-                fix=f"write the rows to files and read those; the savepoint is "
-                f"{savepoint.location}",
+                fix=f"{obstacle.fix}; the savepoint is {savepoint.location}",
             )
 
 
@@ -411,32 +409,24 @@ def _query(
 
 def _exhausted(physical: PhysicalPlan, query: SparkQuery) -> bool:
     """Whether every source that may hold records back has given them all."""
-    limited = [
-        (number, plan.source)
-        for number, plan in enumerate(physical.sources)
-        if isinstance(plan.source, PythonSource) and plan.source.may_hold_back()
-    ]
-    offsets = query.source_offsets() if limited else []
-    return query.has_read_feeds() and all(
-        number < len(offsets) and source.is_exhausted(offsets[number] or {})
-        for number, source in limited
-    )
+    if not query.has_read_feeds():
+        return False
+    sources = [plan.source for plan in physical.sources]
+    if not any(source.may_hold_back() for source in sources):
+        return True
+    return are_exhausted(sources, query.source_offsets())
 
 
 def _check_gives_all_at_once(physical: PhysicalPlan) -> None:
     """BATCH mode takes the input in one batch, so no source may hold any of it back."""
     for each in physical.sources:
-        source = each.source
-        if isinstance(source, PythonSource) and source.may_hold_back():
-            begin = {split: source.initial_offset(split) for split in source.splits()}
-            ends = {split: source.latest_offset(split, start) for split, start in begin.items()}
-            if not source.is_exhausted(ends):
-                raise PlanError(
-                    f"{source.describe()} gives its records little by little, and BATCH mode "
-                    "takes all of them at once",
-                    where=each.step.call_site,
-                    fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
-                )
+        if not each.source.gives_all_at_once():
+            raise PlanError(
+                f"{each.source.describe()} gives its records little by little, and BATCH mode "
+                "takes all of them at once",
+                where=each.step.call_site,
+                fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
+            )
 
 
 def _committers(

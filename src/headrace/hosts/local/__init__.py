@@ -1,0 +1,1 @@
+"""Runs programs in this process, without Spark.  Next: sources.py"""
