@@ -1,7 +1,8 @@
-"""A source that headrace has never seen, with positions of its own kind, on both hosts.
+"""Sources that headrace has never seen: all of them is in this file.
 
-All of it is in this file: partitions are folders that appear while the job runs, a position in one
-is a segment file and a line of it.
+`SegmentedLog` has positions of its own kind and runs on both hosts: partitions are folders that
+appear while the job runs, a position in one is a segment file and a line of it.  `Paragraphs` is
+read by Spark and brings an adapter and a layout of its own.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.common import Types, WatermarkStrategy
+from headrace.data.records import Records
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.base import Boundedness, Source
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import UserFunctionError
+from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
+from headrace.hosts.spark.sources.layouts import Layout
+from headrace.hosts.spark.sources.opening import ADAPTERS
 from headrace.testing import LocalRunner
 
 if TYPE_CHECKING:
@@ -205,3 +211,46 @@ def test_on_spark(
     finally:
         client.cancel().result(60)
     assert_each_once(written(), "a0 a1 a2 a3 a4 a-poison b0 b1 b2 c0 c1 d0")
+
+
+# --- read by Spark -------------------------------------------------------------------------------
+
+
+class Paragraphs(Source):
+    """The paragraphs of the text files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def produced_type(self) -> Any:
+        return Types.STRING()
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+
+def read_paragraphs(batch: Any, codec: Any, times: list[Any] | None) -> Iterator[Records]:
+    """A cell is the text of a whole file."""
+    for text in batch.column(0).to_pylist():
+        yield Records(text.strip().split("\n\n"))
+
+
+class ParagraphsAdapter(SourceAdapter[Paragraphs]):
+    def open(self, source: Paragraphs, request: SourceRequest) -> OpenedSource:
+        assert not request.columns, "a step that Catalyst runs would need a column of paragraphs"
+        reader = request.spark.readStream.option("wholetext", "true")
+        return OpenedSource(reader.text(str(source.folder)), Layout("files", read_paragraphs))
+
+
+def test_an_adapter_with_a_layout_of_its_own(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    ADAPTERS.register(Paragraphs, ParagraphsAdapter())
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("one\nline\n\ntwo\n")
+    (tmp_path / "texts" / "b.txt").write_text("three\n")
+    stream = env.from_source(
+        Paragraphs(tmp_path / "texts"), WatermarkStrategy.no_watermarks(), "texts"
+    )
+    with stream.map(str.upper, Types.STRING()).execute_and_collect("paragraphs") as found:
+        assert sorted(found) == ["ONE\nLINE", "THREE", "TWO"]
