@@ -238,8 +238,8 @@ def read_paragraphs(batch: Any, codec: Any, times: list[Any] | None) -> Iterator
 class ParagraphsAdapter(SourceAdapter[Paragraphs]):
     def open(self, source: Paragraphs, request: SourceRequest) -> OpenedSource:
         assert not request.columns, "a step that Catalyst runs would need a column of paragraphs"
-        reader = request.spark.readStream.option("wholetext", "true")
-        return OpenedSource(reader.text(str(source.folder)), Layout("files", read_paragraphs))
+        frame = request.spark.readStream.text(str(source.folder), wholetext=True)
+        return OpenedSource(frame, Layout("whole files", read_paragraphs))
 
 
 def test_an_adapter_with_a_layout_of_its_own(
