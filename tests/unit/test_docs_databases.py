@@ -13,7 +13,6 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin
 from headrace.testing import LocalRunner
-from headrace.testing.local_runner import _all_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +27,7 @@ def run_locally(env: StreamExecutionEnvironment, job_name: str | None = None) ->
     graph.reachable_from = lambda ends: whole  # type: ignore[method-assign]
     first = whole.steps[0]
     with LocalRunner(DataStream(env, [Origin(first, None, first.output_type)])) as job:
-        job.run_batch(*[_all_records(plan.step.source) for plan in job.plan.sources])
+        job.read_batch()
     del graph.reachable_from
     graph.steps.clear()
 

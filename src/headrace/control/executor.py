@@ -249,7 +249,7 @@ def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple
     host.prepare(physical, place)
     checkpoints = host.checkpoints(physical, place)
     if claimed.savepoint is not None:
-        _check_sources(physical, host, claimed.savepoint)
+        _check_sources(physical, claimed.savepoint)
         restore(checkpoints, claimed.savepoint, claimed.program, claimed.matches)
     if claimed.stored is None and not job_dir.temporary:
         job_dir.states.begin(
@@ -297,15 +297,14 @@ def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan)
     return absolute_target(folder)
 
 
-def _check_sources(physical: PhysicalPlan, host: Host, savepoint: Savepoint) -> None:
+def _check_sources(physical: PhysicalPlan, savepoint: Savepoint) -> None:
     for each in physical.sources:
-        if not host.lasting(each.source):
+        obstacle = each.source.place_obstacle()
+        if obstacle is not None:
             raise SavepointError(
-                f"source {each.step.name!r} is a batch DataFrame, whose rows are written anew for "
-                "every job: where the savepoint was among them cannot be told",
+                f"source {each.step.name!r} {obstacle.what}",
                 where=str(each.step.call_site),
-                fix=f"write the rows to files and read those; the savepoint is "
-                f"{savepoint.location}",
+                fix=f"{obstacle.fix}; the savepoint is {savepoint.location}",
             )
 
 

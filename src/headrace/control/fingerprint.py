@@ -76,9 +76,7 @@ def fingerprint(graph: StreamGraph, physical: PhysicalPlan) -> Fingerprint:
     plans = {plan.uid: plan for stage in stages for plan in stage.operators}
     kept = [_kept(step, plans.get(step.stable_id)) for step in graph.steps]
     return Fingerprint(
-        sources=tuple(
-            (plan.step.stable_id, type(plan.source).__name__) for plan in physical.sources
-        ),
+        sources=tuple((plan.step.stable_id, plan.source.kind_name()) for plan in physical.sources),
         stages=len(physical.stages),
         slots=physical.slots if physical.stages else 1,
         commands=physical.uses_time,

@@ -17,7 +17,6 @@ from headrace.common.typeinfo import (
     RowTypeInfo,
     TupleTypeInfo,
 )
-from headrace.connectors.collection.source import CollectionSource
 from headrace.errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -146,9 +145,9 @@ def check_field(call: str, field: Any, stream: DataStream) -> int | str:
 def check_key_of_first(field: Any, selector: Callable[[Any], Any], stream: DataStream) -> None:
     """A list in the program shows its records, so a field that they lack is found here."""
     source = stream._origins[0].step.source
-    if not isinstance(source, CollectionSource) or not isinstance(field, int | str):
+    if source is None or not isinstance(field, int | str):
         return
-    for record in source.first():
+    for record in source.first_records():
         try:
             selector(record)
         except Exception as error:

@@ -97,8 +97,7 @@ def timestamps_obstacle(step: Step) -> str | None:
 
 def source_obstacle(step: Step) -> str | None:
     """What about a source Spark's watermark cannot do; None if it can."""
-    has_splits = getattr(step.source, "has_splits", None)
-    if has_splits is not None and has_splits():
+    if step.source is not None and step.source.has_splits():
         return "its splits have watermarks of their own"
     return None
 

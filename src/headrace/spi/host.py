@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from headrace.plan.physical import PhysicalPlan
     from headrace.plan.plan_graph import TypeResolver
     from headrace.spi.job_spec import JobSpec
-    from headrace.spi.source import Source
 
 
 @dataclass(slots=True)
@@ -195,10 +194,6 @@ class Host(Protocol):
 
     def checkpoints(self, plan: PhysicalPlan, place: Place) -> Checkpoints:
         """What is stored of the job."""
-        ...
-
-    def lasting(self, source: Source) -> bool:
-        """Whether a place in the source means the same to a new job with its own directory."""
         ...
 
     @property

@@ -1,14 +1,14 @@
-"""Sources written in Python: named splits, integer offsets, ranges that can be read again.
+"""Sources written in Python: named splits, offsets in them, ranges that can be read again.
 
 In: a subclass by the user, or one of ours (connectors/generator/datagen.py, say).
-Out: records of a range of offsets.  Next: hosts/spark/sources/python_source.py asks for ranges,
-batch by batch.
+Out: records of a range of offsets.  Next: hosts/admission.py chooses the ranges, batch by batch;
+hosts/spark/sources/python_source.py and hosts/local/sources.py have them read.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from headrace.spi.source import Boundedness, Source
 
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from headrace.common.typeinfo import TypeInformation
 
-__all__ = ["PythonSource"]
+__all__ = ["Offset", "Position", "PythonSource"]
+
+# A whole number, or any other JSON value.  Any, because a subclass declares the one kind it has.
+Offset: TypeAlias = Any
+# Where a source was read to: split -> offset.
+Position: TypeAlias = "dict[str, Offset]"
+
+_UNKNOWN_MANY = 1 << 62
 
 
 class PythonSource(Source):
@@ -30,6 +37,11 @@ class PythonSource(Source):
     writes the chosen range to the checkpoint, and only then reads it. After a failure it reads the
     same range again, which is what makes the job exactly-once: **the same range must always give
     the same records**.
+
+    Offsets are whole numbers that count records, or any other JSON value that says where reading
+    goes on (the text of a sequence number, a list of file and line, a dict). headrace stores such
+    an offset and gives it back, and compares it for equality only; override `records_between` and
+    `offset_after` to have batches cut to their size.
 
     Example:
         >>> class Lines(PythonSource):
@@ -74,12 +86,12 @@ class PythonSource(Source):
         """
         return ["0"]
 
-    def initial_offset(self, split: str) -> int:
+    def initial_offset(self, split: str) -> Offset:
         """The offset at which a split that was never read begins. Asked once per split."""
         return 0
 
     @abstractmethod
-    def latest_offset(self, split: str, start: int) -> int:
+    def latest_offset(self, split: str, start: Offset) -> Offset:
         """The offset up to which ``split`` can be read now, exclusive.
 
         A bounded source returns the end of the split from the first call on. Must not wait for
@@ -90,14 +102,40 @@ class PythonSource(Source):
             start: where the next batch begins.
         """
 
+    def latest_offsets(self, starts: Mapping[str, Offset]) -> Mapping[str, Offset]:
+        """`latest_offset` of many splits; override it where one question is enough for all."""
+        return {split: self.latest_offset(split, start) for split, start in starts.items()}
+
     @abstractmethod
-    def read(self, split: str, start: int, end: int) -> Iterator[Any]:
+    def read(self, split: str, start: Offset, end: Offset) -> Iterator[Any]:
         """The records of ``[start, end)``, the same ones on every call.
 
         The size of a batch is counted in offsets, so they should number the records.
         """
 
-    def read_columns(self, split: str, start: int, end: int) -> Iterator[pa.RecordBatch] | None:
+    def records_between(self, split: str, start: Offset, end: Offset) -> int:
+        """How many records ``[start, end)`` holds, negative if ``end`` lies before ``start``.
+
+        Known for whole numbers. For other offsets the default is "more than a batch takes" unless
+        the two are equal, so that splits get equal shares of a batch.
+        """
+        if isinstance(start, int) and isinstance(end, int):
+            return end - start
+        return 0 if start == end else _UNKNOWN_MANY
+
+    def offset_after(self, split: str, start: Offset, end: Offset, records: int) -> Offset:
+        """The offset behind the next ``records`` records, at most ``end``.
+
+        Known for whole numbers. For other offsets the default is ``end``: `latest_offset` alone
+        says then how much a batch takes.
+        """
+        if isinstance(start, int) and isinstance(end, int):
+            return min(start + records, end)
+        return end
+
+    def read_columns(
+        self, split: str, start: Offset, end: Offset
+    ) -> Iterator[pa.RecordBatch] | None:
         """The records of ``[start, end)`` as Arrow batches, for sources that have columns anyway.
 
         Override it to skip the conversion of single records. The columns are those of the produced
@@ -115,14 +153,7 @@ class PythonSource(Source):
     def open(self) -> None:
         """Called once beside the driver before the first question, also after a restart."""
 
-    def is_exhausted(self, offsets: Mapping[str, int]) -> bool:
-        """Whether a bounded source has been read to its end, once nothing more is available.
-
-        Override it only if ``latest_offset`` holds records back, as a rate limit does.
-        """
-        return True
-
-    def commit(self, offsets: Mapping[str, int]) -> None:
+    def commit(self, offsets: Mapping[str, Offset]) -> None:
         """Tells that everything before these offsets is processed and never asked for again."""
 
     def close(self) -> None:
@@ -144,18 +175,13 @@ class PythonSource(Source):
         """Whether the source names its own splits."""
         return type(self).splits is not PythonSource.splits
 
-    def may_hold_back(self) -> bool:
-        """Whether a bounded source can be idle before its end."""
-        return type(self).is_exhausted is not PythonSource.is_exhausted
-
-    def gives_all_at_once(self) -> bool:
-        """Whether all of a bounded source can be had in one batch."""
-        if not self.may_hold_back():
-            return True
-        begin = {split: self.initial_offset(split) for split in self.splits()}
-        ends = {split: self.latest_offset(split, start) for split, start in begin.items()}
-        return self.is_exhausted(ends)
-
     def has_timestamps(self) -> bool:
         """Whether records bring their own event time."""
         return type(self).timestamp is not PythonSource.timestamp
+
+    def gives_all_at_once(self) -> bool:
+        """Whether a first batch without limits would leave nothing behind."""
+        if not self.may_hold_back():
+            return True
+        starts = {split: self.initial_offset(split) for split in self.splits()}
+        return self.is_exhausted(dict(self.latest_offsets(starts)))

@@ -1,13 +1,15 @@
-"""What every source is to the engine: a type, a bound and one line for the plan.
+"""What every source is to the engine: a type, a bound, and what its positions mean.
 
-In: nothing.  Out: `Source`, subclassed by each connector.
+In: nothing.  Out: `Source`, subclassed by each connector.  What a source says about itself holds
+on every host; how a host reads it is in the host's adapter for the class (source_adapters.py).
 Next: python_source.py (sources written in Python), connectors/files/source.py;
-hosts/spark/sources/opening.py opens them.  Sinks: sink.py
+hosts/spark/sources/opening.py and hosts/local/sources.py open them.  Sinks: sink.py
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Boundedness",
     "DeliveryGuarantee",
+    "Obstacle",
     "Sink",
     "Source",
     "StreamTransformer",
@@ -50,6 +53,19 @@ class DeliveryGuarantee(Enum):
     NONE = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why something cannot be done with a source, and what to do about it.
+
+    Attributes:
+        what: goes on behind the source's name, as in "is a batch DataFrame, whose ...".
+        fix: what the user can do.
+    """
+
+    what: str
+    fix: str
+
+
 class Source(ABC):
     """Where records come from; pass it to ``env.from_source``.
 
@@ -68,21 +84,56 @@ class Source(ABC):
         """One line for plans and logs, such as ``NumberSequenceSource(1..100)``."""
         return type(self).__name__
 
-    def may_hold_back(self) -> bool:
-        """Whether a bounded source can be idle before its end, as with a rate limit."""
-        return False
-
-    def is_exhausted(self, offsets: Any) -> bool:
-        """Whether a bounded source that may hold back has been read to its end."""
-        return True
-
-    def gives_all_at_once(self) -> bool:
-        """Whether all of a bounded source can be had in one batch."""
-        return True
-
     def is_bounded(self) -> bool:
         """Whether a job that has only such sources finishes by itself."""
         return self.boundedness() is Boundedness.BOUNDED
+
+    def kind_name(self) -> str:
+        """What checkpoints and savepoints call this kind of source.
+
+        A position belongs to a kind: override it when a class is renamed, so that positions which
+        were stored under the old name still fit.
+        """
+        return type(self).__name__
+
+    # What its records bring along.
+
+    def has_splits(self) -> bool:
+        """Whether records come in splits, each with a watermark of its own."""
+        return False
+
+    def has_timestamps(self) -> bool:
+        """Whether records bring their own event time."""
+        return False
+
+    def first_records(self) -> list[Any]:
+        """Records that are known while the program is written, to find mistakes early."""
+        return []
+
+    # What a position in it means.
+
+    def is_exhausted(self, position: Any) -> bool:
+        """Whether a bounded source that has nothing to read now has been read to its end.
+
+        Override it only if the source holds records back, as a rate limit does.
+
+        Args:
+            position: how far it was read, in the source's own terms: for a `PythonSource` the
+                offset of every split.
+        """
+        return True
+
+    def may_hold_back(self) -> bool:
+        """Whether a bounded source can be idle before its end."""
+        return type(self).is_exhausted is not Source.is_exhausted
+
+    def gives_all_at_once(self) -> bool:
+        """Whether all of a bounded source can be had in one batch, as BATCH mode takes it."""
+        return True
+
+    def place_obstacle(self) -> Obstacle | None:
+        """Why no other job can go on at a position, as from a savepoint; None if it can."""
+        return None
 
 
 class StreamTransformer(ABC):

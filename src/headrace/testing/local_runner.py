@@ -18,6 +18,7 @@ Example:
 
 from __future__ import annotations
 
+import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +26,22 @@ from headrace.common.clock import wall_clock
 from headrace.control.metrics import JobMetrics
 from headrace.data.records import Records
 from headrace.datastream.collecting import collecting_end
-from headrace.errors import UnsupportedStepError
-from headrace.hosts.local.stages import LocalStages, read_range
+from headrace.errors import PlanError, UnsupportedStepError
+from headrace.hosts.local.sources import LocalSource
+from headrace.hosts.local.stages import LocalStages
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.pages.store import DictStore
-from headrace.spi.python_source import PythonSource
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from headrace.datastream.data_stream import DataStream
+    from headrace.hosts.local.sources import Part
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import EpochResults
-    from headrace.spi.source import Source
+
+_POLL_S = 0.01
 
 
 class LocalRunner:
@@ -74,6 +77,7 @@ class LocalRunner:
         self.metrics = JobMetrics()
         self._source_tasks = source_tasks
         self._batch_id = 0
+        self._sources: list[LocalSource] | None = None  # unless the test brings the records
         self._stores: dict[tuple[int, int], DictStore] = {}
         self._stages = LocalStages(
             self.plan, lambda *place: self._stores.setdefault(place, DictStore()), clock
@@ -93,16 +97,57 @@ class LocalRunner:
         Returns:
             The new records of the watched stream, or a list of lists when several are watched.
         """
+        return self._run_tasks(
+            [[("", Records(values))] for values in _cut(list(records), self._source_tasks)]
+            for records in inputs
+        )
+
+    def read_batch(self, max_records: int | None = None) -> list[Any]:
+        """Run one batch with what the program's own sources have now.
+
+        A batch that fails is read again as it was, also after `restart`.
+
+        Args:
+            max_records: how many records each source may give; None for all it has.
+
+        Returns:
+            As `run_batch` does.
+
+        Raises:
+            UnsupportedStepError: a source can be read by Spark only.
+        """
+        sources = self._opened_sources()
+        found = self._run_tasks(
+            _shared(source.next_parts(max_records), self._source_tasks) for source in sources
+        )
+        for source in sources:
+            source.commit()
+        return found
+
+    @property
+    def positions(self) -> list[Any]:
+        """Where each source of the program is, as JSON values; for `read_batch`."""
+        return [source.position for source in self._opened_sources()]
+
+    def sources_are_exhausted(self) -> bool:
+        """Whether no source holds records back; there may be new ones if one never ends."""
+        return all(source.is_exhausted() for source in self._opened_sources())
+
+    def _opened_sources(self) -> list[LocalSource]:
+        if self._sources is None:
+            self._sources = [
+                LocalSource(plan.source, where=plan.step.call_site) for plan in self.plan.sources
+            ]
+        return self._sources
+
+    def _run_tasks(self, inputs: Iterable[list[list[Part]]]) -> list[Any]:
+        """One batch; for every source its tasks, for every task its parts."""
         if self.plan.batch and self._batch_id:
             raise UnsupportedStepError(
                 "a program in BATCH mode takes its whole input in one batch",
                 fix="give all records to one run_batch, or use RuntimeExecutionMode.STREAMING",
             )
-        parts = [
-            [[("", Records(values))] for values in _cut(list(records), self._source_tasks)]
-            for records in inputs
-        ]
-        return self._run(parts)
+        return self._run(list(inputs))
 
     def end_of_input(self) -> list[Any]:
         """Every source has ended: event time reaches its maximum.
@@ -120,6 +165,7 @@ class LocalRunner:
     def restart(self) -> None:
         """Forget all processes; only what is stored survives."""
         self._stages.forget()
+        self._close_sources()
         self._stores = {key: DictStore(store.snapshot()) for key, store in self._stores.items()}
 
     def state_entries(self) -> int:
@@ -129,6 +175,11 @@ class LocalRunner:
     def close(self) -> None:
         """Close the user's functions."""
         self._stages.close()
+        self._close_sources()
+
+    def _close_sources(self) -> None:
+        for source in self._sources or ():
+            source.close()
 
     def __enter__(self) -> LocalRunner:
         return self
@@ -173,25 +224,40 @@ def collect_locally(stream: DataStream) -> list[Any]:
         max_parallelism=None if maximum < 0 else maximum,
     )
     with runner as job:
-        inputs = [_all_records(plan.source) for plan in job.plan.sources]
-        return [*job.run_batch(*inputs), *job.end_of_input()]
+        _check_can_be_collected(job.plan)
+        found = job.read_batch()
+        while not job.sources_are_exhausted():
+            time.sleep(_POLL_S)  # a rate limit holds records back
+            found += job.read_batch()
+        return [*found, *job.end_of_input()]
 
 
-def _all_records(source: Source) -> list[Any]:
-    if not isinstance(source, PythonSource) or not source.is_bounded():
-        raise UnsupportedStepError(
-            f"{type(source).__name__} cannot be read without Spark",
-            fix="use a collection in tests that run in one process",
-        )
-    starts = {split: source.initial_offset(split) for split in source.splits()}
-    return [
-        value
-        for split, start in starts.items()
-        for _, records in read_range(source, split, start, source.latest_offset(split, start))
-        for value in records.values
-    ]
+def _check_can_be_collected(physical: PhysicalPlan) -> None:
+    for each in physical.sources:
+        if not each.source.is_bounded():
+            raise UnsupportedStepError(
+                f"{each.source.describe()} never ends, so its records cannot be collected",
+                where=str(each.step.call_site),
+                fix="use a bounded source, or feed a LocalRunner batch by batch",
+            )
+        if physical.batch and not each.source.gives_all_at_once():
+            raise PlanError(
+                f"{each.source.describe()} gives its records little by little, and BATCH mode "
+                "takes all of them at once",
+                where=each.step.call_site,
+                fix="use RuntimeExecutionMode.STREAMING",
+            )
 
 
 def _cut(records: list[Any], parts: int) -> list[list[Any]]:
     size = -(-len(records) // parts) or 1
     return [records[start : start + size] for start in range(0, len(records), size)] or [[]]
+
+
+def _shared(parts: list[Part], tasks: int) -> list[list[Part]]:
+    """Parts in turn to some tasks; the parts of a split stay together, as on Spark."""
+    numbers = {split: number for number, split in enumerate(dict.fromkeys(s for s, _ in parts))}
+    shares: list[list[Part]] = [[] for _ in range(tasks)]
+    for split, records in parts:
+        shares[numbers[split] % tasks].append((split, records))
+    return shares

@@ -89,7 +89,7 @@ class SourceContract(ABC):
         """A new driver knows nothing but the offsets of the checkpoint."""
         with _opened(self.make_source()) as source:
             ranges = _ranges(source)
-            middle = {split: (start + end) // 2 for split, start, end in ranges}
+            middle: dict[str, Any] = {split: (start + end) // 2 for split, start, end in ranges}
             before = {s: _read(_worker(source), s, start, middle[s]) for s, start, _ in ranges}
             source.commit(middle)
         with _opened(self.make_source()) as restored:

@@ -93,7 +93,7 @@ class CollectionSource(PythonSource):
             yield piece
             position += piece.num_rows
 
-    def first(self) -> list[Any]:
+    def first_records(self) -> list[Any]:
         """The first element of a collection without a type, as a list of one; else nothing."""
         return (self._records or [])[:1]
 

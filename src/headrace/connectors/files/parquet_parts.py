@@ -2,7 +2,7 @@
 
 In: paths, which Spark lists and puts into batches.  Out: Records.  Spark's own reader would turn
 columns into rows, and the rows into columns again on their way to Python: half of what the JVM did
-in benchmark `state`.  Next: hosts/spark/microbatch/worker.py
+in benchmark `state`.  Next: hosts/spark/sources/layouts.py
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from headrace.common.typeinfo import RowTypeInfo
     from headrace.data.codec import Codec
 
-# The column of a source batch with the paths of files that workers read themselves.
-PATHS = "__paths"
 _ROWS_AT_ONCE = 100_000
 # Columns of these types are the same in a file and on an exchange.
 _PLAIN = {

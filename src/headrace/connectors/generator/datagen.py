@@ -210,9 +210,9 @@ class DataGeneratorSource(PythonSource):
         permitted = self._limiter.permitted(start)
         return permitted if self._count is None else min(permitted, max(start, self._count))
 
-    def is_exhausted(self, offsets: Mapping[str, int]) -> bool:
+    def is_exhausted(self, position: Mapping[str, int]) -> bool:
         """Whether all records were made; the rate may hold some back for now."""
-        return self._count is None or sum(offsets.values()) >= self._count
+        return self._count is None or sum(position.values()) >= self._count
 
     def read(self, split: str, start: int, end: int) -> Iterator[Any]:
         """The records of these numbers, one call each."""

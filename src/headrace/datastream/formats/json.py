@@ -1,4 +1,4 @@
-"""Under PyFlink's path; written in formats/json.py"""
+"""Under PyFlink's path; written in formats/json.py and formats/json_reader.py"""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from headrace.formats.json import (
     JsonBulkWriters,
     JsonRowSerializationSchema,
 )
+from headrace.formats.json_reader import JsonReaderFormat
 from headrace.missing import missing_attribute
 
 __all__ = [
     "JsonBulkWriters",
+    "JsonReaderFormat",
     "JsonRowSerializationSchema",
 ]
 

@@ -32,10 +32,10 @@ create table if not exists committed (epoch integer primary key, positions text)
 
 
 class EpochPlan(NamedTuple):
-    """What an epoch reads: for every source, by split, from where to where; and its commands."""
+    """Up to where an epoch reads every source, and its commands."""
 
     epoch: int
-    ranges: list[dict[str, list[Any]]]
+    ends: list[Any]
     commands: list[str]
 
 
@@ -60,11 +60,11 @@ class Database:
         [(found,)] = self._query("select max(epoch) from committed")
         return None if found is None else int(found)
 
-    def positions(self, sources: int) -> list[dict[str, Any]]:
-        """Where every source was behind that epoch, by split."""
+    def positions(self) -> list[Any]:
+        """Where every source was behind that epoch; empty before the first."""
         rows = self._query("select positions from committed order by epoch desc limit 1")
-        found: list[dict[str, Any]] = json.loads(rows[0][0]) if rows else []
-        return found or [{} for _ in range(sources)]
+        found: list[Any] = json.loads(rows[0][0]) if rows else []
+        return found
 
     def planned(self) -> EpochPlan | None:
         """The epoch that was begun and not committed, which has to be run as it was."""
@@ -79,7 +79,7 @@ class Database:
         with self._lock:
             self._connection.execute("begin")
             self._connection.execute("delete from planned")
-            content = json.dumps([plan.ranges, plan.commands])
+            content = json.dumps([plan.ends, plan.commands])
             self._connection.execute("insert into planned values (?, ?)", (plan.epoch, content))
             self._connection.execute("commit")
 
@@ -87,7 +87,7 @@ class Database:
         """Changes of state belong to an epoch from here on."""
         self._connection.execute("begin")
 
-    def commit(self, epoch: int, positions: list[dict[str, Any]]) -> None:
+    def commit(self, epoch: int, positions: list[Any]) -> None:
         """The epoch counts, with the state that it has left."""
         self._connection.execute("delete from committed")
         self._connection.execute(

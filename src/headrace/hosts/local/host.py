@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError, UnsupportedStepError
 from headrace.hosts.local.database import FOLDER, Database, EpochPlan
-from headrace.hosts.local.stages import LocalStages, read_range
+from headrace.hosts.local.sources import ADAPTERS
+from headrace.hosts.local.stages import LocalStages
 from headrace.io.storage import local_path
 from headrace.runtime.savepoint.entries import export
 from headrace.runtime.savepoint.files import write_rows
 from headrace.runtime.task import VERSION_KEY
 from headrace.spi.host import SourcePosition
-from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from headrace.hosts.local.sources import LocalSourceAdapter
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import Beginning, EpochResults, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
-    from headrace.spi.source import Source
 
 _POLL_S = 0.01
 _RECORDS_PER_EPOCH = 100_000
@@ -54,13 +54,7 @@ class LocalHost:
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:
         """Refuse what only Spark can read."""
         for each in plan.sources:
-            if not isinstance(each.source, PythonSource):
-                raise UnsupportedStepError(
-                    f"{each.source.describe()} is read by Spark, and this job runs without it",
-                    where=each.step.call_site,
-                    fix="set headrace.execution.host: spark, or use a collection, a generator or "
-                    "a PythonSource",
-                )
+            ADAPTERS.of(each.source, where=each.step.call_site)
         if local_path(place.directory) is None:
             raise UnsupportedStepError(
                 f"a job without Spark keeps its state on this machine, not in {place.directory}",
@@ -81,10 +75,6 @@ class LocalHost:
     def checkpoints(self, plan: PhysicalPlan, place: Place) -> LocalCheckpoints:
         """What the job's file holds."""
         return LocalCheckpoints(plan, _folder(place))
-
-    def lasting(self, source: Source) -> bool:
-        """Whether a place in the source means the same to a new job."""
-        return True
 
 
 def _folder(place: Place) -> str:
@@ -117,8 +107,9 @@ class LocalRun:
         self._limit = records_per_epoch
         self._interval_s = interval_s
         self._stages = LocalStages(plan, database.store, wall_clock)
-        self._sources: list[PythonSource] = [each.source for each in plan.sources]  # type: ignore[misc]
-        self._positions = database.positions(len(self._sources))
+        self._adapters = [ADAPTERS.of(each.source) for each in plan.sources]
+        self._sources: list[Any] = []  # opened copies
+        self._positions: list[Any] = []
         self._commands: list[str] = []
         self._wake_at: int | None = None
         self._error: BaseException | None = None
@@ -133,8 +124,13 @@ class LocalRun:
 
     def start(self) -> None:
         """Begin."""
-        for source in self._sources:
-            source.open()
+        for adapter, each in zip(self._adapters, self._plan.sources, strict=True):
+            self._sources.append(adapter.open(each.source))
+        stored = self._database.positions() or [None] * len(self._sources)
+        self._positions = [
+            adapter.begin(source) if position is None else position
+            for adapter, source, position in zip(self._adapters, self._sources, stored, strict=True)
+        ]
         self._thread.start()
 
     def wait(self) -> None:
@@ -188,8 +184,8 @@ class LocalRun:
     def _release(self) -> None:
         self._stages.close()
         self._database.close()
-        for source in self._sources:
-            source.close()
+        for adapter, source in zip(self._adapters, self._sources, strict=False):
+            adapter.close(source)
 
     @property
     def _over(self) -> bool:
@@ -244,10 +240,10 @@ class LocalRun:
                 self._changed.wait_for(lambda: self._stopped or bool(self._commands), seconds)
 
     def _new_plan(self) -> EpochPlan | None:
-        """What the next epoch reads; None if there is nothing to do."""
-        ranges = [
-            self._ranges(source, position)
-            for source, position in zip(self._sources, self._positions, strict=True)
+        """Where the next epoch ends; None if there is nothing to do."""
+        ends = [
+            adapter.next_end(source, position, self._limit)
+            for adapter, source, position in self._each()
         ]
         with self._changed:
             commands = list(self._commands)
@@ -256,32 +252,17 @@ class LocalRun:
             commands.append("tick")
         last = self._database.last_epoch()
         first = last is None and self._limit is None  # an empty BATCH job has its epoch, too
-        if not (any(ranges) or commands or first):
+        if not (ends != self._positions or commands or first):
             return None
         self._idle = False
-        plan = EpochPlan(0 if last is None else last + 1, ranges, commands)
+        plan = EpochPlan(0 if last is None else last + 1, ends, commands)
         self._database.plan(plan)
         return plan
 
-    def _ranges(self, source: PythonSource, position: dict[str, Any]) -> dict[str, list[Any]]:
-        """By split, from where to where; splits without news are left out."""
-        left = self._limit
-        found: dict[str, list[Any]] = {}
-        for split in sorted(source.splits()):
-            start = position[split] if split in position else source.initial_offset(split)
-            end = source.latest_offset(split, start)
-            if left is not None:
-                end = min(end, start + left)
-                left -= end - start
-            if end != start:
-                found[split] = [start, end]
-        return found
+    def _each(self) -> Iterator[tuple[LocalSourceAdapter[Any], Any, Any]]:
+        return zip(self._adapters, self._sources, self._positions, strict=True)
 
     def _run_epoch(self, plan: EpochPlan) -> None:
-        after = [
-            {**position, **{split: end for split, (_, end) in ranges.items()}}
-            for position, ranges in zip(self._positions, plan.ranges, strict=True)
-        ]
         self._database.begin()
         try:
             self._on_epoch(plan.epoch, lambda: self._work(plan))
@@ -289,25 +270,19 @@ class LocalRun:
             self._stages.forget()  # what they hold is ahead of what counts
             self._database.roll_back()
             raise
-        self._database.commit(plan.epoch, after)
-        self._positions = after
+        self._database.commit(plan.epoch, plan.ends)
+        self._positions = plan.ends
         with self._changed:
             for command in plan.commands:
                 if command in self._commands:
                     self._commands.remove(command)
-        for source, position in zip(self._sources, after, strict=True):
-            source.commit(position)
+        for adapter, source, position in self._each():
+            adapter.commit(source, position)
 
     def _work(self, plan: EpochPlan) -> EpochResults:
         inputs = [
-            [
-                [
-                    part
-                    for split, (start, end) in ranges.items()
-                    for part in read_range(source, split, start, end)
-                ]
-            ]
-            for source, ranges in zip(self._sources, plan.ranges, strict=True)
+            [list(adapter.read(source, start, end))]
+            for (adapter, source, start), end in zip(self._each(), plan.ends, strict=True)
         ]
         return self._stages.run(plan.epoch, inputs, commands=plan.commands)
 
@@ -350,10 +325,7 @@ class LocalCheckpoints:
         for stage, subtask in database.tasks():
             entries = export(database.store(stage, subtask), widths)  # type: ignore[arg-type]
             write_rows(location, f"stage-{stage}-{subtask}", entries)
-        return [
-            SourcePosition((json.dumps(position),))
-            for position in database.positions(len(self._plan.sources))
-        ]
+        return [SourcePosition((json.dumps(position),)) for position in database.positions()]
 
     def begin_with(self, beginning: Beginning) -> None:
         """Fill the file with a savepoint's state and places."""
@@ -371,8 +343,5 @@ class LocalCheckpoints:
         database.commit(0, [_position(position) for position in beginning.positions])
 
 
-def _position(saved: SourcePosition | None) -> dict[str, Any]:
-    if saved is None or saved.offsets[0] is None:
-        return {}
-    found: dict[str, Any] = json.loads(saved.offsets[0])
-    return found
+def _position(saved: SourcePosition | None) -> Any:
+    return None if saved is None or saved.offsets[0] is None else json.loads(saved.offsets[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cloudpickle
 
@@ -20,7 +20,7 @@ from headrace.runtime.task import StopTask, Task
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from headrace.data.records import Records
+    from headrace.hosts.local.sources import Part
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.exchange.outbox import Packet
     from headrace.runtime.pages.store import PageStore
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 # subtask -> (channel, seq, content)
 Mail = dict[int, list[tuple[int, int, bytes]]]
-# of one task of a source: (split, records) in order
-Parts = list[tuple[str, "Records"]]
 _CHANNELS_PER_SOURCE = 1_000
 
 
@@ -55,7 +53,7 @@ class LocalStages:
         self.tasks: dict[tuple[int, int], Task] = {}
 
     def run(
-        self, epoch: int, inputs: Iterable[list[Parts]], *, commands: Iterable[str] = ()
+        self, epoch: int, inputs: Iterable[list[list[Part]]], *, commands: Iterable[str] = ()
     ) -> EpochResults:
         """Run one epoch.
 
@@ -112,17 +110,3 @@ def _deliver(mail: Mail, channel: int, packets: Iterator[Packet]) -> None:
             mail.setdefault(packet.slot, []).append((channel, packet.seq, packet.content))
     except StopTask:
         pass  # the error is on its way to the driver
-
-
-def read_range(source: Any, split: str, start: Any, end: Any) -> Parts:
-    """The records of a range of a source written in Python."""
-    from headrace.data.codec import codec_for
-    from headrace.data.records import Records
-
-    columns = source.read_columns(split, start, end)
-    if columns is not None:
-        codec = codec_for(source.produced_type())
-        return [(split, Records(codec.decode(batch))) for batch in columns]
-    values = list(source.read(split, start, end))
-    times = [source.timestamp(value) for value in values] if source.has_timestamps() else None
-    return [(split, Records(values, times))] if values else []

@@ -22,7 +22,7 @@ from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
 from headrace.hosts.spark.session import base_session, job_session, state_store_settings
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
-from headrace.hosts.spark.sources.opening import SourceOptions, has_lasting_place, streams_of
+from headrace.hosts.spark.sources.opening import SourceOptions, streams_of
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER, SparkCheckpoints
 from headrace.hosts.spark.user_files import ship
 from headrace.io.storage import local_path
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from headrace.plan.physical import NativeJob, PhysicalPlan
     from headrace.spi.host import OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
-    from headrace.spi.source import Source
 
 
 class SparkHost:
@@ -118,7 +117,7 @@ class SparkHost:
 
     def checkpoints(self, plan: PhysicalPlan, place: Place) -> SparkCheckpoints:
         """What Spark has stored of the job."""
-        streams = tuple(streams_of(each.source) for each in plan.sources)
+        streams = tuple(streams_of(each.source, where=each.step.call_site) for each in plan.sources)
         return SparkCheckpoints(
             self.session,
             place.directory,
@@ -127,10 +126,6 @@ class SparkHost:
             slots=plan.slots if plan.stages else 1,
             commands=plan.uses_time,
         )
-
-    def lasting(self, source: Source) -> bool:
-        """Whether a place in the source means the same to a new job."""
-        return has_lasting_place(source)
 
     # --- what only Spark has ---------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from headrace.hosts.spark.sources.source_batches import (
     TIMESTAMP_COLUMN,
     column_schema,
 )
-from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
     from headrace.spi.source import Source
@@ -35,8 +34,6 @@ def spark_schema_of(type_info: TypeInformation) -> st.StructType:
 def source_schema(source: Source) -> st.StructType:
     """The columns that ``open_source`` gives for this source, with ``__ts`` and ``__split``."""
     schema = spark_schema_of(source.produced_type())
-    if not isinstance(source, PythonSource):
-        return schema
     if source.has_timestamps():
         # Beside a cell of pickled records stands the list of their timestamps.
         pickled = codec_for(source.produced_type()).schema is None

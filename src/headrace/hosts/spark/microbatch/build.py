@@ -10,12 +10,12 @@ hosts/spark/microbatch/worker.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import cloudpickle
 
-from headrace.connectors.collection.source import CollectionSource
 from headrace.data.pickling import UserCode
 from headrace.errors import HeadraceError
 from headrace.hosts.spark.microbatch.processor import StageCode, StageProcessor
@@ -27,20 +27,17 @@ from headrace.hosts.spark.microbatch.worker import (
     source_function,
 )
 from headrace.hosts.spark.native.steps import apply_native
-from headrace.hosts.spark.sources.collection_reader import open_collection
-from headrace.hosts.spark.sources.file_reader import is_read_by_workers, open_file_paths
-from headrace.hosts.spark.sources.opening import open_source
+from headrace.hosts.spark.sources.adapter import OpenedSource, SourceRequest
+from headrace.hosts.spark.sources.opening import ADAPTERS
 from headrace.hosts.spark.user_files import SHIPPED
-from headrace.io.storage import Storage, local_path
+from headrace.io.storage import Storage
 from headrace.runtime.exchange.control_packets import source_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.graph.nodes import Step
-    from headrace.hosts.spark.sources.opening import SourceOptions
+    from headrace.hosts.spark.sources.adapter import SourceOptions
     from headrace.plan.physical import PhysicalPlan, SourcePlan
     from headrace.runtime.stage import StagePlan
 
@@ -50,17 +47,14 @@ def build_packets(
 ) -> DataFrame:
     """The whole job as one streaming DataFrame; its rows are packets for the driver."""
     ids = tuple(slot_ids(plan.slots))
-    codes = [
-        _code(source.stage, f"{run_id}/source{number}", ids, number, spark)
-        for number, source in enumerate(plan.sources)
-    ]
-    frames = [
+    frames = []
+    for number, source in enumerate(plan.sources):
+        opened = source_frame(source, spark, job_dir, options)
+        code = _code(source.stage, f"{run_id}/source{number}", ids, number, spark)
+        code = replace(code, layout=cloudpickle.dumps(opened.layout))
         # as many tasks as the job has subtasks: each keeps the user's functions open
-        source_frame(source, spark, job_dir, options)
-        .coalesce(options.parallelism)
-        .mapInArrow(source_function(code), ENVELOPE)
-        for source, code in zip(plan.sources, codes, strict=True)
-    ]
+        tasks = opened.frame.coalesce(options.parallelism)
+        frames.append(tasks.mapInArrow(source_function(code), ENVELOPE))
     if plan.uses_time:
         control = open_control(spark, job_dir)
         edges = source_edges(source.stage for source in plan.sources)
@@ -88,36 +82,36 @@ def _code(
 
 def source_frame(
     plan: SourcePlan, spark: SparkSession, job_dir: str, options: SourceOptions
-) -> DataFrame:
+) -> OpenedSource:
     """A source with its native steps applied."""
-    source, here = plan.source, local_path(job_dir)
-    if isinstance(source, CollectionSource) and not plan.native_steps and here is not None:
-        folder = here / "sources" / plan.step.stable_id
-        return open_collection(source, spark, folder, options.max_records_per_batch)
-    if not plan.native_steps and is_read_by_workers(source):
-        read = options.cut(source, job_dir, plan.step.stable_id)
-        return _explained(
-            plan.step,
-            lambda: open_file_paths(read, spark, max_files_per_batch=options.max_files_per_batch),
-        )
-    frame = open_step(plan.step, spark, job_dir, options)
+    opened = open_step(plan.step, spark, job_dir, options, columns=bool(plan.native_steps))
+    frame, layout = opened.frame, opened.layout
     for step in plan.native_steps:
         frame = apply_native(frame, step)
-    return frame
+        if step.native is not None and step.native.kind == "stamp":
+            layout = replace(layout, timestamps=True)
+    return OpenedSource(frame, layout)
 
 
-def open_step(step: Step, spark: SparkSession, job_dir: str, options: SourceOptions) -> DataFrame:
-    """The DataFrame of a source step; what cannot be read is told with the user's line."""
+def open_step(
+    step: Step, spark: SparkSession, job_dir: str, options: SourceOptions, *, columns: bool = True
+) -> OpenedSource:
+    """The DataFrame of a source step; what cannot be read is told with the user's line.
+
+    Args:
+        step: the step.
+        spark: the session that will run the query.
+        job_dir: the job's directory.
+        options: limits of a batch.
+        columns: whether Catalyst goes on with the records, so that they must be plain columns.
+    """
     source = step.source
     assert source is not None
-    return _explained(
-        step, lambda: open_source(source, spark, job_dir, options, source_id=step.stable_id)
-    )
-
-
-def _explained(step: Step, open_frame: Callable[[], DataFrame]) -> DataFrame:
+    adapter = ADAPTERS.of(source, where=step.call_site)
     try:
-        return open_frame()
+        return adapter.open(
+            source, SourceRequest(spark, job_dir, step.stable_id, options, columns=columns)
+        )
     except HeadraceError as error:
         if error.where is None:
             error.where = str(step.call_site)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.hosts.spark.microbatch.build import control_dir
 from headrace.hosts.spark.microbatch.commands import CommandWriter
 from headrace.hosts.spark.microbatch.query import SparkQuery
+from headrace.hosts.spark.sources.opening import are_exhausted
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER
 from headrace.io.storage import Storage
 
@@ -80,16 +81,12 @@ class MicroBatchRun:
 
     def exhausted(self) -> bool:
         """Whether every source that may hold records back has given them all."""
-        limited = [
-            (number, plan.source)
-            for number, plan in enumerate(self._plan.sources)
-            if plan.source.may_hold_back()
-        ]
-        offsets = self._query.source_offsets() if limited else []
-        return self._query.has_read_feeds() and all(
-            number < len(offsets) and source.is_exhausted(offsets[number] or {})
-            for number, source in limited
-        )
+        if not self._query.has_read_feeds():
+            return False
+        sources = [plan.source for plan in self._plan.sources]
+        if not any(source.may_hold_back() for source in sources):
+            return True
+        return are_exhausted(sources, self._query.source_offsets())
 
     def end_input(self) -> None:
         """Let event time reach its end."""

@@ -1,6 +1,7 @@
 """Runs inside Spark's Python workers: hands a stage's rows to a Task and its packets back as rows.
 
-In: source batches (mapInArrow) or packets (transformWithState).  Out: rows of ENVELOPE.
+In: source batches (mapInArrow), read as their layout says (hosts/spark/sources/layouts.py), or
+packets (transformWithState).  Out: rows of ENVELOPE.
 Tasks are kept between batches, because Spark reuses worker processes: functions stay open and state
 stays cached.  Next: runtime/task.py
 """
@@ -19,12 +20,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Row
 
-from headrace.connectors.files.parquet_parts import PATHS, read_parquet
 from headrace.data.codec import codec_for
-from headrace.data.records import Records
 from headrace.hosts.spark import user_files
 from headrace.hosts.spark.microbatch.state_store import MapStateStore
-from headrace.hosts.spark.sources.collection_reader import ARROW_CELLS, PICKLED_CELLS
 from headrace.runtime.exchange.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.exchange.control_packets import control_packets
 from headrace.runtime.exchange.outbox import Outbox
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.hosts.spark.microbatch.processor import StageCode
+    from headrace.hosts.spark.sources.layouts import Layout
     from headrace.runtime.exchange.outbox import Packet
 
 ENVELOPE = "slot int, channel int, seq int, packet binary"
@@ -133,7 +132,8 @@ def source_function(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         def packets(task: Task) -> Iterator[Packet]:
             assert task.stage.source_type is not None
-            parts = source_parts(batches, codec_for(task.stage.source_type))
+            layout: Layout = pickle.loads(code.layout)
+            parts = layout.parts(batches, codec_for(task.stage.source_type))
             return task.run_source(parts, _batch_id(), _attempt())
 
         partition = _partition()
@@ -196,48 +196,6 @@ def control_function(
                 yield _envelope(ids[packet.slot], channel, packet)
 
     return run
-
-
-def source_parts(batches: Iterable[pa.RecordBatch], codec: Any) -> Iterator[tuple[str, Records]]:
-    """Cut a source's batches by split; (split, records) in the order they came."""
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        if ARROW_CELLS in batch.schema.names:
-            for cell in batch.column(0).to_pylist():
-                found = pa.ipc.read_record_batch(pa.py_buffer(cell), codec.schema)
-                yield "", Records(batch=found, codec=codec)
-            continue
-        if PATHS in batch.schema.names:
-            for path in batch.column(0).to_pylist():
-                yield from (("", records) for records in read_parquet(path, codec))
-            continue
-        if "__split" not in batch.schema.names:
-            yield "", _source_records(batch, codec)
-            continue
-        splits = batch.column(batch.schema.names.index("__split"))
-        for split in splits.unique().to_pylist():
-            mask = pa.compute.equal(splits, split)
-            yield split, _source_records(batch.filter(mask), codec)
-
-
-def _source_records(batch: pa.RecordBatch, codec: Any) -> Records:
-    names = batch.schema.names
-    times = batch.column(names.index("__ts")).to_pylist() if "__ts" in names else None
-    if codec.schema is None:  # cells hold many records each, and lists of their timestamps
-        chunks = batch.column(names.index(PICKLED_CELLS)).to_pylist()
-        flat_times = None if times is None else [time for cell in times for time in cell]
-        return Records([record for chunk in chunks for record in pickle.loads(chunk)], flat_times)
-    data = batch.select([name for name in names if name not in ("__split", "__ts")])
-    if data.schema != codec.schema:
-        data = pa.RecordBatch.from_arrays(
-            [
-                column.cast(field.type)
-                for column, field in zip(data.columns, codec.schema, strict=True)
-            ],
-            schema=codec.schema,
-        )
-    return Records(timestamps=times, batch=data, codec=codec)
 
 
 def _envelope(slot: int, channel: int, packet: Packet) -> pa.RecordBatch:

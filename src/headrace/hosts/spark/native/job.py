@@ -41,7 +41,7 @@ def open_native(
     job: NativeJob, spark: SparkSession, job_dir: str, options: SourceOptions, *, own_query: bool
 ) -> DataFrame:
     """What a native program reads in each batch: its source, or the results of its window."""
-    frame = open_step(job.source, spark, job_dir, options)
+    frame = open_step(job.source, spark, job_dir, options).frame
     if job.window is None:
         return frame
     # nobody tells a query of the user's that its input has ended

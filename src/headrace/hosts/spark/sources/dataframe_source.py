@@ -1,25 +1,29 @@
 """A DataFrame as a source, for `env.from_dataframe(df)`.
 
 In: a streaming or batch DataFrame.  Out: a streaming DataFrame with the columns of its row type.
+The source and its adapter are in one file, because only Spark has DataFrames.
 Next: hosts/spark/types.py maps its schema.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
+from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
+from headrace.hosts.spark.sources.layouts import ROWS
 from headrace.hosts.spark.types import spark_schema_of, type_info_of
-from headrace.spi.source import Boundedness, Source
+from headrace.spi.source import Boundedness, Obstacle, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.common.typeinfo import RowTypeInfo
 
-__all__ = ["DataFrameSource", "open_dataframe_source"]
+__all__ = ["DataFrameAdapter", "DataFrameSource"]
 
 
 class DataFrameSource(Source):
@@ -51,18 +55,45 @@ class DataFrameSource(Source):
         kind = "streaming" if self.df.isStreaming else "batch"
         return f"DataFrameSource({kind}: {', '.join(self.df.columns)})"
 
+    def place_obstacle(self) -> Obstacle | None:
+        """A batch DataFrame's rows may come in another order for another job."""
+        if self.df.isStreaming:
+            return None
+        return Obstacle(
+            "is a batch DataFrame, whose rows are written anew for every job: where the savepoint "
+            "was among them cannot be told",
+            fix="write the rows to files and read those",
+        )
 
-def open_dataframe_source(
-    source: DataFrameSource,
-    spark: SparkSession,
-    source_dir: str,
-    *,
-    max_files_per_batch: int | None,
+
+class DataFrameAdapter(SourceAdapter[DataFrameSource]):
+    """Reads a streaming DataFrame as it is, a batch one from a copy in the job's directory."""
+
+    def open(self, source: DataFrameSource, request: SourceRequest) -> OpenedSource:
+        frame = _with_our_types(source)
+        if frame.isStreaming:
+            return OpenedSource(_in_session(frame, request.spark), ROWS)
+        source_dir = f"{request.job_dir.rstrip('/')}/sources/{_file_name(request.source_id)}"
+        files = request.options.max_files_per_batch
+        return OpenedSource(_from_files(frame, request.spark, source_dir, files), ROWS)
+
+    def streams(self, source: DataFrameSource) -> int:
+        return _count_streams(source.df) if source.df.isStreaming else 1
+
+
+def _count_streams(frame: DataFrame) -> int:
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    return sum(bool(leaves.apply(i).isStreaming()) for i in range(leaves.size()))
+
+
+def _file_name(source_id: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", source_id)
+
+
+def _from_files(
+    frame: DataFrame, spark: SparkSession, source_dir: str, max_files_per_batch: int | None
 ) -> DataFrame:
-    """The streaming DataFrame; ``source_dir`` keeps a batch DataFrame's rows over restarts."""
-    frame = _with_our_types(source)
-    if frame.isStreaming:
-        return _in_session(frame, spark)
+    """A batch DataFrame's rows as a stream; ``source_dir`` keeps them over restarts."""
     rows = (
         str(PurePosixPath(source_dir) / "rows") if "://" not in source_dir else f"{source_dir}/rows"
     )

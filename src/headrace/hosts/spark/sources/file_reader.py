@@ -1,6 +1,7 @@
 """Spark's file streams behind `FileSource`.
 
-In: a `FileSource`.  Out: a streaming DataFrame with the columns of its type.
+In: a `FileSource`.  Out: a streaming DataFrame with the columns of its type, or with the paths of
+files that workers read themselves (layouts.py).
 Next: nothing; the rest is Spark's. `explain_read_failure` turns its errors into ours.
 """
 
@@ -10,28 +11,32 @@ import os
 import re
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 import pyspark.sql.functions as sf
 import pyspark.sql.types as st
 
 from headrace.common.typeinfo import RowTypeInfo, Types
-from headrace.connectors.files.parquet_parts import PATHS, is_plain
+from headrace.connectors.files.parquet_parts import is_plain
 from headrace.connectors.files.source import FileSource
 from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
 from headrace.formats.csv_reader import CORRUPT_FIELD, CsvReaderFormat
 from headrace.formats.file_format import MalformedRecords, TextLineFormat
 from headrace.formats.json_reader import JsonReaderFormat
+from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
 from headrace.hosts.spark.sources.csv_escapes import LINES, without_escapes
+from headrace.hosts.spark.sources.file_pieces import in_pieces
+from headrace.hosts.spark.sources.layouts import PATHS, ROWS
 from headrace.hosts.spark.types import spark_schema_of
+from headrace.io.storage import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from headrace.formats.csv_reader import CsvSchema
-    from headrace.spi.source import Source
 
 __all__ = [
+    "FileAdapter",
     "check_header_order",
     "ensure_path_exists",
     "explain_read_failure",
@@ -45,6 +50,30 @@ _REMEMBER_FILES = "36500d"
 
 # Around the line in the message of Spark's error.
 _BAD_LINE, _END = "headrace: bad line in ", " :end of bad line "
+
+
+class FileAdapter(SourceAdapter[FileSource]):
+    """Lets Spark read files, or only list them where workers read Parquet faster themselves."""
+
+    def open(self, source: FileSource, request: SourceRequest) -> OpenedSource:
+        by_workers = not request.columns and is_read_by_workers(source)
+        source = _cut(source, request)
+        opened, layout = (open_file_paths, PATHS) if by_workers else (open_file_source, ROWS)
+        files = request.options.max_files_per_batch
+        return OpenedSource(opened(source, request.spark, max_files_per_batch=files), layout)
+
+    def streams(self, source: FileSource) -> int:
+        return len(source.paths)
+
+
+def _cut(source: FileSource, request: SourceRequest) -> FileSource:
+    """The source to read in the place of one with large files, where a preview asks for pieces."""
+    writers, here = request.options.piece_writers, local_path(request.job_dir)
+    if writers is None or here is None:
+        return source
+    found, own = in_pieces(source, here / "sources" / request.source_id, here / "query")
+    writers.extend(own)
+    return found
 
 
 def open_file_source(
@@ -72,13 +101,12 @@ _LISTING_OPTIONS = {
 _WHOLE_FILE_BYTES = 256 * 1024 * 1024
 
 
-def is_read_by_workers(source: Source) -> TypeGuard[FileSource]:
+def is_read_by_workers(source: FileSource) -> bool:
     """Whether Spark only needs to list the files: Parquet of plain columns on a local disk."""
-    if not isinstance(source, FileSource) or source.file_format.reader_name() != "parquet":
-        return False
     row_type = source.produced_type()
     return (
-        isinstance(row_type, RowTypeInfo)
+        source.file_format.reader_name() == "parquet"
+        and isinstance(row_type, RowTypeInfo)
         and is_plain(row_type)
         and _LISTING_OPTIONS.issuperset(source.options)
         and all(_has_small_files(path) for path in source.paths)
@@ -109,7 +137,7 @@ def open_file_paths(
         ensure_path_exists(spark, path)
         reader = spark.readStream.format("binaryFile").schema(_BINARY_FILE)
         options = _listing_options(source, max_files_per_batch)
-        frames.append(reader.options(**options).load(path).select(sf.col("path").alias(PATHS)))
+        frames.append(reader.options(**options).load(path).select("path"))
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 

@@ -7,6 +7,7 @@ data/codec.py. Runs in Python workers; imports no pyspark.
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.errors import UserFunctionError
-    from headrace.spi.python_source import PythonSource
+    from headrace.spi.python_source import Offset, PythonSource
 
 __all__ = [
     "PICKLED_COLUMN",
@@ -48,7 +49,7 @@ def column_schema(type_info: TypeInformation) -> pa.Schema:
 
 
 def read_batches(
-    source: PythonSource, split: str, start: int, end: int, schema: pa.Schema
+    source: PythonSource, split: str, start: Offset, end: Offset, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The records of ``[start, end)`` as batches of ``schema``.
 
@@ -74,19 +75,23 @@ def read_batches(
         raise _user_error(source, split, start, end, error) from error
 
 
-def _encoded(source: PythonSource, split: str, start: int, end: int) -> Iterator[pa.RecordBatch]:
+def _encoded(
+    source: PythonSource, split: str, start: Offset, end: Offset
+) -> Iterator[pa.RecordBatch]:
     codec = codec_for(source.produced_type())
     records = iter(source.read(split, start, end))
-    position = start
+    count = 0
     while chunk := list(islice(records, _RECORDS_PER_BATCH)):
         try:
             batch = _pickled(chunk) if codec.schema is None else codec.encode(chunk)
         except DoesNotFit as misfit:
-            raise _mismatch(source, split, position, chunk, misfit) from None
+            raise _mismatch(
+                source, split, _named(start, count + misfit.index), chunk, misfit
+            ) from None
         if source.has_timestamps():
             batch = _with_timestamps(source, chunk, batch, in_chunks=codec.schema is None)
         yield batch
-        position += len(chunk)
+        count += len(chunk)
 
 
 def _pickled(records: list[Any]) -> pa.RecordBatch:
@@ -135,13 +140,18 @@ def fit_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def _named(start: Offset, index: int) -> str:
+    """A record of a range, for people: its number, if offsets are numbers."""
+    return str(start + index) if isinstance(start, int) else f"{index} behind {json.dumps(start)}"
+
+
 def _mismatch(
-    source: PythonSource, split: str, position: int, chunk: list[Any], misfit: DoesNotFit
+    source: PythonSource, split: str, record: str, chunk: list[Any], misfit: DoesNotFit
 ) -> TypeMismatchError:
     part = f", field {misfit.field!r}" if misfit.field else ""
     return TypeMismatchError(
         f"{source.describe()} produced a record that is not of its type: record "
-        f"{position + misfit.index} of split {split!r}{part} is {misfit.value!r} "
+        f"{record} of split {split!r}{part} is {misfit.value!r} "
         f"({type(misfit.value).__name__}), which does not fit {misfit.expected}; "
         f"the whole record: {chunk[misfit.index]!r:.120}",
         fix=f"correct the record, or the produced type {source.produced_type()}",
@@ -149,7 +159,7 @@ def _mismatch(
 
 
 def _user_error(
-    source: PythonSource, split: str, start: int, end: int, error: Exception
+    source: PythonSource, split: str, start: Offset, end: Offset, error: Exception
 ) -> UserFunctionError:
     wrapped = user_code_error(error, source.describe(), None)
     wrapped.message = (

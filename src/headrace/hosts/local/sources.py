@@ -1,0 +1,173 @@
+"""How sources are read in this process, without Spark.
+
+    plan where the batch ends ─▶ write it down ─▶ read ─▶ (the batch runs) ─▶ commit
+
+In: a source of the program.  Out: a batch's parts, (split, records), for stage 0.  As on Spark a
+range is written down before it is read, so that a batch which failed is read again as it was.
+Next: hosts/admission.py chooses the ranges; testing/local_runner.py runs the batches.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import cloudpickle
+
+from headrace.data.codec import codec_for
+from headrace.data.records import Records
+from headrace.hosts.admission import (
+    asking,
+    initial_position,
+    latest_position,
+    next_position,
+)
+from headrace.spi.python_source import PythonSource
+from headrace.spi.source_adapters import SourceAdapters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headrace.spi.python_source import Offset, Position
+    from headrace.spi.source import Source
+
+__all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part"]
+
+# (split, records): what stage 0 reads
+Part = tuple[str, Records]
+SourceT = TypeVar("SourceT", bound="Source")
+
+
+class LocalSourceAdapter(ABC, Generic[SourceT]):
+    """Reads one kind of source in this process; has no state of its own.
+
+    Positions are JSON values; they are all that is kept of a source over a restart.
+    """
+
+    def open(self, source: SourceT) -> SourceT:
+        """A copy that may be asked and read; after a restart a new one."""
+        copied: SourceT = cloudpickle.loads(cloudpickle.dumps(source))
+        return copied
+
+    @abstractmethod
+    def begin(self, source: SourceT) -> Any:
+        """The position at which a source that was never read begins."""
+
+    @abstractmethod
+    def next_end(self, source: SourceT, start: Any, limit: int | None) -> Any:
+        """Where a batch of at most ``limit`` records ends that begins at ``start``."""
+
+    @abstractmethod
+    def read(self, source: SourceT, start: Any, end: Any) -> Iterator[Part]:
+        """The records between two positions, the same ones on every call."""
+
+    def commit(self, source: SourceT, end: Any) -> None:
+        """Everything before ``end`` is processed and never asked for again."""
+
+    def close(self, source: SourceT) -> None:
+        """The copy is not needed any more."""
+
+
+class SplitAdapter(LocalSourceAdapter[PythonSource]):
+    """Reads any `PythonSource`, split by split."""
+
+    def open(self, source: PythonSource) -> PythonSource:
+        copied = super().open(source)
+        copied.open()
+        return copied
+
+    def begin(self, source: PythonSource) -> Position:
+        return initial_position(source)
+
+    def next_end(self, source: PythonSource, start: Position, limit: int | None) -> Position:
+        return next_position(source, start, latest_position(source, start), limit)
+
+    def read(self, source: PythonSource, start: Position, end: Position) -> Iterator[Part]:
+        for split in sorted(end):
+            low, high = start.get(split, end[split]), end[split]
+            if source.records_between(split, low, high) > 0:
+                name = split if source.has_splits() else ""
+                with asking(source, f"read({split!r}, {low!r}, {high!r})"):
+                    found = list(_records(source, split, low, high))
+                for records in found:
+                    yield name, records
+
+    def commit(self, source: PythonSource, end: Position) -> None:
+        source.commit(end)
+
+    def close(self, source: PythonSource) -> None:
+        source.close()
+
+
+def _records(source: PythonSource, split: str, start: Offset, end: Offset) -> Iterator[Records]:
+    columns = source.read_columns(split, start, end)
+    if columns is not None:
+        codec = codec_for(source.produced_type())
+        for batch in columns:
+            yield Records(codec.decode(batch))
+        return
+    values = list(source.read(split, start, end))
+    times = [source.timestamp(value) for value in values] if source.has_timestamps() else None
+    yield Records(values, times)
+
+
+ADAPTERS: SourceAdapters[LocalSourceAdapter[Any]] = SourceAdapters(
+    "the local host",
+    group="headrace.local_sources",
+    shipped={PythonSource: SplitAdapter()},
+    fix="use a collection in tests that run in one process, or run the program on Spark",
+)
+
+
+class LocalSource:
+    """A source of a running job: where it is, and the batch that is being made of it.
+
+    Raises:
+        UnsupportedStepError: it cannot be read without Spark.
+    """
+
+    def __init__(self, source: Source, *, where: Any = None) -> None:
+        self._source = source
+        self._adapter = ADAPTERS.of(source, where=where)
+        # survives restart, as JSON: what is committed, and where the next batch was to end
+        self._committed: str | None = None
+        self._planned: str | None = None
+        # rebuilt on open
+        self._opened: Any = None
+
+    @property
+    def position(self) -> Any:
+        """Where the next batch begins; None before the first question."""
+        return None if self._committed is None else json.loads(self._committed)
+
+    def next_parts(self, limit: int | None = None) -> list[Part]:
+        """The records of the next batch; of the same one until it is committed."""
+        source = self._open()
+        if self._planned is None:
+            end = self._adapter.next_end(source, self.position, limit)
+            self._planned = json.dumps(end)
+        return list(self._adapter.read(source, self.position, json.loads(self._planned)))
+
+    def commit(self) -> None:
+        """The batch is done."""
+        if self._planned is not None:
+            self._committed, self._planned = self._planned, None
+            self._adapter.commit(self._open(), self.position)
+
+    def is_exhausted(self) -> bool:
+        """Whether everything was read and committed, as far as the source can tell."""
+        return self._committed is not None and self._open().is_exhausted(self.position)
+
+    def close(self) -> None:
+        """Forget the process, as a restart does; the position stays."""
+        if self._opened is not None:
+            self._adapter.close(self._opened)
+            self._opened = None
+
+    def _open(self) -> Any:
+        if self._opened is None:
+            self._opened = self._adapter.open(self._source)
+        if self._committed is None:
+            self._committed = json.dumps(self._adapter.begin(self._opened))
+        return self._opened
