@@ -32,7 +32,9 @@ class Origin:
     @property
     def type_info(self) -> TypeInformation:
         """The type of the records; a native projection learns its own only when it is planned."""
-        return self.declared if self.tag is not None else self.step.output_type
+        if self.tag is not None:
+            return self.declared
+        return self.step.learned_type or self.step.output_type
 
 
 def add_step(

@@ -52,6 +52,8 @@ class Step:
     operator: Operator | None = None
     source: Source | None = None
     native: NativeStep | None = None
+    # what a host found for an output type that was not known when the program was built
+    learned_type: TypeInformation | None = None
     # the output type was only inferred: a record that does not fit is pickled, not refused
     inferred: bool = False
     uid: str | None = None

@@ -55,17 +55,18 @@ class StreamGraph:
         return other
 
     def learn_types(self, planned: StreamGraph) -> None:
-        """Take over what a host found out about types: streams can then be asked for theirs.
+        """Remember what a host found out about types: streams can then be asked for theirs.
+
+        The types that stand for them stay in their places: other parts of the program, which were
+        not planned now, know them by these.
 
         Args:
             planned: a copy of this graph in which the types are known.
         """
-        found = {step.id: step for step in planned.steps}
+        found = {step.id: step.output_type for step in planned.steps}
         for step in self.steps:
-            typed = found[step.id]
-            step.output_type, step.operator = typed.output_type, typed.operator
-            for edge, other in zip(step.inputs, typed.inputs, strict=True):
-                edge.type_info = other.type_info
+            if found[step.id] is not step.output_type:
+                step.learned_type = found[step.id]
 
     def cut_off(self, ends: list[Step]) -> StreamGraph:
         """The part that feeds `ends`, for a job of its own; the ends are no longer part of this."""
