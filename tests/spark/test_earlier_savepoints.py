@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 import pytest
+
 from golden.savepoints import every_state
 from golden.savepoints.every_state import CUT, END, environment, program, record
-
 from headrace import state
 from headrace.testing.local_runner import LocalRunner
 

@@ -135,7 +135,7 @@ class EveryKind(KeyedProcessFunction):
         self.expiring.update(number)
         # k0 and k1 have so much that it is stored in parts
         self.items.add_all(range(number, number + (20 if key == "k0" else 1)))
-        self.map.put_all({place: value for place in range(number, number + 2)})
+        self.map.put_all(dict.fromkeys(range(number, number + 2), value))
         if key == "k1":
             self.map.put_all(dict.fromkeys(range(10_000 + number, 10_000 + number + 15), value))
         self.least.add(-number)
