@@ -21,6 +21,7 @@ from headrace.io.storage import Storage
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.evolution import changed_type
+from headrace.runtime.state.layouts import program_layouts
 from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.task import Task
 
@@ -143,7 +144,7 @@ def declared_types(
     Args:
         physical: the planned program.
         open_functions: call the open() of its functions here, which tells the types of all states;
-            without it those of broadcast state are known.
+            without it those of states whose operators declare their types are known.
     """
     if open_functions:
         return {
@@ -151,8 +152,9 @@ def declared_types(
         }
     return {
         plan.uid: {
-            f"broadcast/{descriptor.name}": Recorded.of(descriptor, "broadcast")
-            for descriptor in getattr(plan.operator, "descriptors", ())
+            spec.name: Recorded.of(spec.descriptor, spec.kind)
+            for spec in plan.operator.state_specs()
+            if spec.kind is not None
         }
         for stage in physical.stages
         for plan in stage.operators
@@ -235,7 +237,10 @@ def restore(
     Storage.open(job_dir).delete_folder("query")
     checkpoint = f"{job_dir}/query"
     loader = SavepointLoader(
-        savepoint.location, tuple(savepoint.state_files()), _claims(program, matches)
+        savepoint.location,
+        tuple(savepoint.state_files()),
+        _claims(program, matches),
+        layouts=program_layouts(),
     )
     seed_state(spark, checkpoint, stages=program.stages, slots=program.slots, load=loader)
     _place_sources(savepoint, program, matches, checkpoint, job_dir, streams)

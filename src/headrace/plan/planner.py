@@ -150,7 +150,7 @@ class _Planner:
         # operator that joins two inputs or remembers something must stand behind one.
         operator = step.operator
         assert operator is not None
-        return int(operator.inputs > 1 or getattr(operator, "needs_memory", False))
+        return int(operator.inputs > 1 or operator.keeps_state)
 
     def _head(self, step: Step) -> Step:
         return self.native_head.get(step.id, step)

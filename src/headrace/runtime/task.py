@@ -39,7 +39,9 @@ from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.sorted_inputs import SortedInputs
+from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.watermarks import ALL_CHANNELS, Valve, store_clocks, stored_clocks
+from headrace.spi.state import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -88,6 +90,7 @@ class Task:
         # whether the last batch ended the input, so that event time begins anew with the next
         self._over = False
         self._clocks: dict[str, Any] = {}
+        self._declared = DeclaredStates()
         self._build()
 
     # --- a batch ---------------------------------------------------------------------------
@@ -250,11 +253,23 @@ class Task:
         if clocks != self._clocks:
             store_clocks(self.store, clocks)
             self._clocks = clocks
+        self._declare_states()
         # Unique per committed run: a process whose caches mirror another run will notice.
         self._version = uuid.uuid4().bytes
         self.store.put(VERSION_KEY, self._version)
 
+    def _declare_states(self) -> None:
+        """Say what the store holds, for those who read it without the program."""
+        new = [
+            self._declared.declare(uid, (*operator.state_specs(), CLOCK))
+            for uid, operator in self.operators.items()
+            if operator.keeps_state or operator.keeps_clock
+        ]
+        if any(new):
+            self._declared.write(self.store)
+
     def _reload(self) -> None:
+        self._declared = DeclaredStates.of(self.store)
         clocks = stored_clocks(self.store)
         names = {edge.name: edge.id for edge in self.stage.edges.values()}
         for (uid, number), gate in self.gates.items():

@@ -22,18 +22,39 @@ from headrace.runtime.operators.functions import callable_of, open_function
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
 from headrace.runtime.pages.table import NO_ENTRY
-from headrace.runtime.state.provider import StateProvider
+from headrace.runtime.state.provider import USER_STATES, StateProvider
 from headrace.runtime.timers import TimerQueue
 from headrace.runtime.windows.aligned import AlignedWindows, can_merge, is_aligned, panes_name
 from headrace.runtime.windows.contexts import AssignerContext, FunctionContext, TriggerContext
 from headrace.runtime.windows.merging_set import MergingSet
-from headrace.runtime.windows.panes import index_key
+from headrace.runtime.windows.panes import PANES, index_key
 from headrace.runtime.windows.rolling import RollingAggregate
-from headrace.runtime.windows.sessions import SessionWindows, are_plain_sessions, timers_name
+from headrace.runtime.windows.sessions import (
+    SESSION_TIMERS,
+    SESSIONS,
+    SessionWindows,
+    are_plain_sessions,
+    timers_name,
+)
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.windows.description import WindowDescription
+
+
+# by key and window: what is in it; what functions ask for
+CONTENTS = StateSpec("contents", "windows")
+TRIGGER_STATES = StateSpec("trigger/user/", "windows")
+STATES_OF_WINDOWS = StateSpec("window-state/user/", "windows")
+# by key
+STATES_OF_KEYS = StateSpec("global-state/user/", "table")
+MERGING = StateSpec("merging", "table")
+# Which of them are used is known when the functions are open: some may keep state themselves.
+WINDOW_STATES = (
+    CONTENTS, MERGING, TRIGGER_STATES, STATES_OF_WINDOWS, STATES_OF_KEYS,
+    PANES, SESSIONS, SESSION_TIMERS,
+)  # fmt: skip
 
 
 class WindowOperator(TimedOperator):
@@ -43,21 +64,20 @@ class WindowOperator(TimedOperator):
         super().__init__(description.function)
         self.description = description
 
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (*super().state_specs(), *WINDOW_STATES)
+
     def open(self, runtime: OperatorRuntime) -> None:
         described = self.description
-        self.trigger_states = StateProvider(runtime.store, f"{runtime.uid}/trigger", runtime.clock)
-        self.window_states = StateProvider(
-            runtime.store, f"{runtime.uid}/window-state", runtime.clock
-        )
-        self.global_states = StateProvider(
-            runtime.store, f"{runtime.uid}/global-state", runtime.clock
-        )
+        self.trigger_states = _user_states(runtime, TRIGGER_STATES)
+        self.window_states = _user_states(runtime, STATES_OF_WINDOWS)
+        self.global_states = _user_states(runtime, STATES_OF_KEYS)
         super().open(runtime)
         self.assigner, self.trigger = described.assigner, described.trigger
         self.event_time = self.assigner.is_event_time()
         self.lateness = described.allowed_lateness_ms if self.event_time else 0
-        self.contents = self.states.table("contents")
-        self.merging_table = self.states.table("merging")
+        self.contents = self.states.table(CONTENTS.name)
+        self.merging_table = self.states.table(MERGING.name)
         self.key: Any = None
         self.assigner_context = AssignerContext(self)
         self.trigger_context = TriggerContext(self)
@@ -422,6 +442,11 @@ class WindowOperator(TimedOperator):
             self.merging_table.put(self.key, pairs)
         else:
             self.merging_table.remove(self.key)
+
+
+def _user_states(runtime: OperatorRuntime, family: StateSpec) -> StateProvider:
+    place = f"{runtime.uid}/{family.name}".removesuffix(f"/{USER_STATES.name}")
+    return StateProvider(runtime.store, place, runtime.clock)
 
 
 def _end(window: Any, lateness: int) -> int:

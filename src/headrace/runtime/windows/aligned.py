@@ -26,7 +26,7 @@ from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.operators.base import ListCursor
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.windows.pane_merge import PaneMerge
-from headrace.runtime.windows.panes import Panes
+from headrace.runtime.windows.panes import PANES, Panes
 from headrace.runtime.windows.rolling import RollingAggregate
 
 if TYPE_CHECKING:
@@ -313,4 +313,4 @@ class AlignedWindows:
 
 def panes_name(uid: str) -> str:
     """Under which name the panes of a step are stored."""
-    return f"{uid}/panes"
+    return f"{uid}/{PANES.name}"

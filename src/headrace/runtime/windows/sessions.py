@@ -25,6 +25,7 @@ from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.operators.base import ListCursor
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.timers import TimerQueue
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from headrace.data.records import Records
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     Session = list[Any]
 
 _START, _END, _FIRED, _CONTENT = range(4)
+
+SESSIONS = StateSpec("sessions", "table")
+SESSION_TIMERS = StateSpec("timers/session", "timers")
 
 
 def are_plain_sessions(described: WindowDescription) -> bool:
@@ -72,7 +76,7 @@ class SessionWindows:
         self.operator = operator
         runtime = operator.runtime
         # survives restart: key -> (its timer, its sessions)
-        self.table = operator.states.table("sessions")
+        self.table = operator.states.table(SESSIONS.name)
         self.timers = TimerQueue(runtime.store, timers_name(runtime.uid))
         # rebuilt: keys that this batch has looked at; which of them are due when
         self._keys: dict[Any, _Key] = {}
@@ -242,4 +246,4 @@ def _start(session: Session) -> int:
 
 def timers_name(uid: str) -> str:
     """Under which name the timers of a step's sessions are stored."""
-    return f"{uid}/timers/session"
+    return f"{uid}/{SESSION_TIMERS.name}"
