@@ -21,7 +21,7 @@ from headrace.io.storage import Storage
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.evolution import changed_type
-from headrace.runtime.state.layouts import program_layouts
+from headrace.runtime.state.layouts import ProgramLayouts
 from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.task import Task
 
@@ -240,7 +240,7 @@ def restore(
         savepoint.location,
         tuple(savepoint.state_files()),
         _claims(program, matches),
-        layouts=program_layouts(),
+        layouts=ProgramLayouts.of_driver(),
     )
     seed_state(spark, checkpoint, stages=program.stages, slots=program.slots, load=loader)
     _place_sources(savepoint, program, matches, checkpoint, job_dir, streams)

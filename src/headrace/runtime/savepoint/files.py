@@ -26,13 +26,13 @@ from headrace.runtime.savepoint.entries import (
     load,
 )
 from headrace.runtime.savepoint.portable import decode, encode
-from headrace.spi.state import register_layout
+from headrace.runtime.state.layouts import ProgramLayouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.runtime.pages.store import PageStore
-    from headrace.spi.state import Layout, StateSpec
+    from headrace.spi.state import StateSpec
 
 ROWS = pa.schema(
     [
@@ -91,19 +91,18 @@ class SavepointLoader:
         location: of the savepoint; must be reachable from the workers.
         files: its Parquet files.
         claims: for each stage of the job, which operators want which state.
-        layouts: those that the program defines; workers need not be able to import them.
+        layouts: those that the program defines.
     """
 
     location: str
     files: tuple[str, ...]
     claims: tuple[tuple[Claim, ...], ...]
-    layouts: tuple[Layout, ...] = ()
+    layouts: ProgramLayouts = field(default_factory=ProgramLayouts)
 
     def __call__(self, stage: int, subtask: int, store: PageStore) -> None:
         """Load one subtask of a stage."""
         claims = {claim.stored_uid: claim for claim in self.claims[stage]}
-        for layout in self.layouts:
-            register_layout(layout)
+        self.layouts.adopt()
         if claims:
             load(store, self._entries(claims, subtask))
 

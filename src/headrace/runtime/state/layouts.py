@@ -12,8 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import pickle
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+import cloudpickle
 
 from headrace.errors import StateError
 from headrace.runtime.pages.cells import NO_ENTRY
@@ -76,13 +80,29 @@ def home_of(spec: StateSpec) -> str:
     return "" if home.startswith("headrace.") else home
 
 
-def program_layouts() -> tuple[Layout, ...]:
-    """The layouts that are not headrace's own, to travel to workers."""
-    return tuple(
-        layout
-        for layout in registered_layouts().values()
-        if not type(layout).__module__.startswith("headrace.")
-    )
+@dataclass(frozen=True, slots=True)
+class ProgramLayouts:
+    """The layouts that are not headrace's own, on their way to workers."""
+
+    packed: tuple[bytes, ...] = ()
+
+    @staticmethod
+    def of_driver() -> ProgramLayouts:
+        """Those that this process has registered."""
+        return ProgramLayouts(tuple(_packed_layouts()))
+
+    def adopt(self) -> None:
+        """Register them here, where the user's modules can be imported by now."""
+        for content in self.packed:
+            with contextlib.suppress(ImportError):  # whoever needs it is told by `layout_of`
+                register_layout(pickle.loads(content))
+
+
+def _packed_layouts() -> Iterator[bytes]:
+    for layout in registered_layouts().values():
+        if not type(layout).__module__.startswith("headrace."):
+            with contextlib.suppress(Exception):  # what cannot travel may not be needed
+                yield bytes(cloudpickle.dumps(layout))
 
 
 # --- tables --------------------------------------------------------------------------------------
