@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from headrace.control.savepoints import SavedOperator
     from headrace.control.state_names import States
+    from headrace.spi.state import StateSpec
 
 __all__ = ["Savepoint", "read"]
 
@@ -74,6 +75,7 @@ def read(
     from headrace.hosts.spark.state.tables import (
         checkpoint_entries,
         checkpoint_states,
+        declared_spec,
         recorded_type,
         saved_entries,
         state_frame,
@@ -92,7 +94,7 @@ def read(
         path = check_state_name(operator_uid, checkpoint_states(*at), state_name)
         entries = checkpoint_entries(*at, operator.max_parallelism, path)
     recorded = recorded_type(entries)
-    table = StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")))
+    table = _table(path, recorded, declared_spec(entries, path))
     return state_frame(entries, table, _column_types(table, recorded))
 
 
@@ -123,9 +125,9 @@ def first_rows(location: str, operator_uid: str, state_name: str, limit: int) ->
     if known is None or isinstance(place, _CheckpointPlace):
         return None
     recorded = known[path]
-    table = StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")))
+    table = _table(path, recorded, place.spec(operator_uid, path))
     saved = place.savepoint
-    entries = entries_of(saved.location, saved.state_files(), operator.uid, path)
+    entries = entries_of(saved.location, saved.state_files(), operator.uid, table.spec)
     rows = list(islice((row for entry in entries for row in table.rows(entry)), limit + 1))
     types = [
         type_of_all(cells) if declared is None else declared
@@ -135,6 +137,10 @@ def first_rows(location: str, operator_uid: str, state_name: str, limit: int) ->
     ]
     found = TableColumns.of(table.columns, types).batch(rows[:limit]).to_pylist() if rows else []
     return FirstRows(table.columns, found, len(rows) > limit)
+
+
+def _table(path: str, recorded: dict[str, Any], spec: StateSpec | None) -> StateTable:
+    return StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")), spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,10 @@ class _SavedPlace:
     def states(self, uid: str) -> dict[str, dict[str, Any]] | None:
         """The states of an operator, with what they say of themselves."""
         return {state.name: state.type for state in self.operator(uid).states}
+
+    def spec(self, uid: str, path: str) -> StateSpec | None:
+        """The layout of a state."""
+        return next(state.spec for state in self.operator(uid).states if state.name == path)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,7 +555,7 @@ def _values_change(
     state = request.state(seen)
 
     def write(location: str, prefix: str) -> None:
-        write_rows(location, f"part-{prefix}", [state.description(), *state.entries(pairs)])
+        write_rows(location, f"part-{prefix}", [*state.descriptions(), *state.entries(pairs)])
 
     return state, write
 
@@ -572,7 +582,7 @@ def _frame_change(data: Any, request: _Request) -> tuple[NewState, Callable[[str
     state = request.state(seen)
 
     def write(location: str, prefix: str) -> None:
-        write_rows(location, f"part-{prefix}", [state.description()])
+        write_rows(location, f"part-{prefix}", state.descriptions())
         folder = f"{location}/{stored_form.STATE_FOLDER}"
         write_entries(frame, folder, state, tuple_key=len(keys) > 1)
 

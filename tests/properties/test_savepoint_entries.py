@@ -47,6 +47,7 @@ from headrace.runtime.savepoint.files import (
 )
 from headrace.runtime.savepoint.portable import encode
 from headrace.runtime.savepoint.spooled import SpooledStore
+from headrace.runtime.state.declared import DeclaredStates
 from headrace.testing import KeyedHarness, TwoInputHarness
 
 if TYPE_CHECKING:
@@ -164,6 +165,16 @@ def advance(harness: KeyedHarness, time: int) -> None:
     harness.process_watermark(time)
 
 
+def stored(harness: KeyedHarness, *, declared: bool) -> dict[bytes, bytes]:
+    """What a task would have stored; `declared`: as since states are declared."""
+    store = DictStore(harness.snapshot())
+    if declared:
+        states = DeclaredStates()
+        states.declare("harness", harness.operator.state_specs())
+        states.write(store)
+    return store.snapshot()
+
+
 def entries_of(snapshot: dict[bytes, bytes]) -> list[SavedEntry]:
     """What a savepoint would hold, through its file format."""
     with SpooledStore(snapshot.items()) as store:
@@ -171,9 +182,9 @@ def entries_of(snapshot: dict[bytes, bytes]) -> list[SavedEntry]:
     return [entry for batch in batches for entry in to_entries(batch)]
 
 
-def through_savepoint(harness: KeyedHarness) -> None:
+def through_savepoint(harness: KeyedHarness, *, declared: bool) -> None:
     store = DictStore()
-    load(store, entries_of(harness.snapshot()))
+    load(store, entries_of(stored(harness, declared=declared)))
     harness.restore(store.snapshot())
 
 
@@ -202,15 +213,19 @@ def memory_of(*, roomy: bool) -> Iterator[None]:
 
 @pytest.mark.parametrize("name", HARNESSES)
 @settings(max_examples=25, deadline=None)
-@given(steps=_steps, cuts=st.sets(st.integers(0, 25), max_size=3), roomy=st.booleans())
+@given(
+    steps=_steps,
+    cuts=st.dictionaries(st.integers(0, 25), st.booleans(), max_size=3),
+    roomy=st.booleans(),
+)
 def test_an_operator_does_not_notice_a_savepoint(
-    name: str, steps: list[Any], cuts: set[int], roomy: bool
+    name: str, steps: list[Any], cuts: dict[int, bool], roomy: bool
 ) -> None:
     with memory_of(roomy=roomy):
         check_savepoints_go_unnoticed(name, steps, cuts)
 
 
-def check_savepoints_go_unnoticed(name: str, steps: list[Any], cuts: set[int]) -> None:
+def check_savepoints_go_unnoticed(name: str, steps: list[Any], cuts: dict[int, bool]) -> None:
     undisturbed, disturbed = HARNESSES[name](), HARNESSES[name]()
     for number, step in enumerate(steps):
         for harness in (undisturbed, disturbed):
@@ -218,7 +233,7 @@ def check_savepoints_go_unnoticed(name: str, steps: list[Any], cuts: set[int]) -
             if number % 6 == 5:
                 advance(harness, step[2])
         if number in cuts:
-            through_savepoint(disturbed)
+            through_savepoint(disturbed, declared=cuts[number])
     for harness in (undisturbed, disturbed):
         harness.end_of_input()
     assert results(disturbed) == results(undisturbed)
@@ -242,19 +257,26 @@ def plain(entries: list[SavedEntry]) -> list[Any]:
 
 @pytest.mark.parametrize("name", HARNESSES)
 @settings(max_examples=10, deadline=None)
-@given(steps=_steps, parallelism=st.integers(1, 5), after=st.integers(1, 5), where=st.uuids())
+@given(
+    steps=_steps,
+    parallelism=st.integers(1, 5),
+    after=st.integers(1, 5),
+    where=st.uuids(),
+    declared=st.booleans(),
+)
 def test_the_entries_of_all_subtasks_are_the_same_in_any_number_of_them(
     name: str,
     steps: list[Any],
     parallelism: int,
     after: int,
     where: Any,
+    declared: bool,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     harness = HARNESSES[name]()
     for step in steps:
         feed(harness, step)
-    original = entries_of(harness.snapshot())
+    original = entries_of(stored(harness, declared=declared))
     folder = tmp_path_factory.mktemp(f"{where}")
     first = rescaled(original, parallelism, folder / "one")
     second = rescaled([entry for part in first for entry in part], after, folder / "two")

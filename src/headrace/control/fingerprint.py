@@ -99,11 +99,10 @@ def _kept(step: Step, plan: OperatorPlan | None) -> KeptStep | None:
 
 
 def _has_state(plan: OperatorPlan) -> bool:
-    # In front of the first exchange nothing is kept. Behind it, a step with a key can have state
-    # and timers; a step that joins two streams or moves time does.
-    keyed = any(keying is not None for keying in plan.keyings)
+    # In front of the first exchange nothing is kept. Behind it, a step keeps what it declares, and
+    # one that joins streams or acts by time its clock.
     operator = plan.operator
-    return plan.level > 0 and (keyed or operator.uses_time or operator.inputs > 1)
+    return plan.level > 0 and (operator.keeps_state or operator.keeps_clock)
 
 
 def differences(stored: Fingerprint, now: Fingerprint) -> list[Difference]:

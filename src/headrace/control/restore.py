@@ -19,6 +19,7 @@ from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.entries import WATERMARK
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
 from headrace.runtime.state.evolution import changed_type
+from headrace.runtime.state.layouts import ProgramLayouts
 from headrace.runtime.state.recorded import Recorded
 from headrace.runtime.task import Task
 from headrace.spi.host import Beginning, SourcePosition
@@ -143,7 +144,7 @@ def declared_types(
     Args:
         physical: the planned program.
         open_functions: call the open() of its functions here, which tells the types of all states;
-            without it those of broadcast state are known.
+            without it those of states whose operators declare their types are known.
     """
     if open_functions:
         return {
@@ -151,8 +152,9 @@ def declared_types(
         }
     return {
         plan.uid: {
-            f"broadcast/{descriptor.name}": Recorded.of(descriptor, "broadcast")
-            for descriptor in getattr(plan.operator, "descriptors", ())
+            spec.name: Recorded.of(spec.descriptor, spec.kind)
+            for spec in plan.operator.state_specs()
+            if spec.kind is not None
         }
         for stage in physical.stages
         for plan in stage.operators
@@ -240,7 +242,10 @@ def restore(
     """
     verify(savepoint)
     loader = SavepointLoader(
-        savepoint.location, tuple(savepoint.state_files()), _claims(program, matches)
+        savepoint.location,
+        tuple(savepoint.state_files()),
+        _claims(program, matches),
+        layouts=ProgramLayouts.of_driver(),
     )
     positions = _positions(savepoint, program, matches)
     checkpoints.begin_with(Beginning(loader, positions, savepoint.location, savepoint.job_dir))

@@ -20,10 +20,14 @@ from headrace import __version__
 from headrace.errors import ConnectorError, SavepointError
 from headrace.io.storage import Storage
 from headrace.runtime.savepoint.files import FOLDER, summarize
+from headrace.runtime.state.declared import spec_from_json
+from headrace.runtime.state.names_of_0_1 import spec_in_0_1
 from headrace.runtime.state.recorded import Recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from headrace.spi.state import StateSpec
 
 FORMAT = 1
 METADATA = "metadata.json"
@@ -33,12 +37,21 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """One state of an operator: what was recorded of its type, and how much there is of it."""
+    """One state of an operator: its type and layout, and how much there is of it."""
 
     name: str
     # as runtime/state records it with the state itself; empty for what headrace keeps for itself
     type: dict[str, Any]
     entries: int
+    # as its operator declared it; empty in savepoints of 0.1
+    declared: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> StateSpec:
+        """Its layout, and whose its entries are."""
+        if not self.declared:
+            return spec_in_0_1(self.name)
+        return spec_from_json(self.name, self.declared)
 
     @property
     def type_text(self) -> str:
@@ -231,7 +244,8 @@ def saved_states(location: str, files: Iterable[str]) -> dict[str, tuple[SavedSt
     """The states that some written files hold, by operator; files of sources hold none."""
     found: dict[str, list[SavedState]] = {}
     for (uid, state), summary in sorted(summarize(location, _state_files(files)).items()):
-        found.setdefault(uid, []).append(SavedState(state, summary.recorded, summary.entries))
+        saved = SavedState(state, summary.recorded, summary.entries, summary.declared)
+        found.setdefault(uid, []).append(saved)
     return {uid: tuple(states) for uid, states in found.items()}
 
 

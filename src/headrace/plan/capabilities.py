@@ -105,7 +105,7 @@ def needs_memory(operator: Operator) -> bool:
     In front of the first exchange each source has tasks of its own, without memory: such an
     operator must stand behind one.
     """
-    return operator.inputs > 1 or bool(getattr(operator, "needs_memory", False))
+    return operator.inputs > 1 or operator.keeps_state
 
 
 def continuous_obstacle(step: Step) -> str | None:

@@ -40,7 +40,9 @@ from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.noticed import NoticingStore
 from headrace.runtime.sorted_inputs import SortedInputs
+from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.watermarks import ALL_CHANNELS, Valve, store_clocks, stored_clocks
+from headrace.spi.state import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -91,6 +93,7 @@ class Task:
         self._clocks: dict[str, Any] = {}
         # the stores of operators, by uid, which know what the driver was not told of yet
         self._noticing: dict[str, NoticingStore] = {}
+        self._declared = DeclaredStates()
         self._build()
 
     # --- a batch ---------------------------------------------------------------------------
@@ -256,13 +259,25 @@ class Task:
         if clocks != self._clocks:
             store_clocks(self.store, clocks)
             self._clocks = clocks
+        self._declare_states()
         # Unique per committed run: a process whose caches mirror another run will notice.
         self._version = uuid.uuid4().bytes
         self.store.put(VERSION_KEY, self._version)
 
+    def _declare_states(self) -> None:
+        """Say what the store holds, for those who read it without the program."""
+        new = [
+            self._declared.declare(uid, (*operator.state_specs(), CLOCK))
+            for uid, operator in self.operators.items()
+            if operator.keeps_state or operator.keeps_clock
+        ]
+        if any(new):
+            self._declared.write(self.store)
+
     def _reload(self) -> None:
         for store in self._noticing.values():
             store.forget()
+        self._declared = DeclaredStates.of(self.store)
         clocks = stored_clocks(self.store)
         names = {edge.name: edge.id for edge in self.stage.edges.values()}
         for (uid, number), gate in self.gates.items():
@@ -300,7 +315,7 @@ class Task:
                 parallelism=plan.parallelism,
                 max_parallelism=plan.max_parallelism,
                 output=output,
-                store=self._store_of(plan.uid),
+                store=self._store_of(plan.uid, plan.operator),
                 metrics=metrics,
                 clock=self.clock,
                 channel=self.channel,
@@ -322,12 +337,12 @@ class Task:
         if stage.source is not None:
             self._connect(stage.source, self.source_output, None)
 
-    def _store_of(self, uid: str) -> PageStore:
+    def _store_of(self, uid: str, operator: Operator) -> PageStore:
         if self.stage.bounded:
             return DictStore()  # BATCH mode keeps the state of some keys at a time
         if not self.stage.level:
             return self.store
-        self._noticing[uid] = NoticingStore(self.store, uid)
+        self._noticing[uid] = NoticingStore(self.store, uid, operator.state_specs())
         return self._noticing[uid]
 
     def _connect(self, uid: str, output: Output, operator: Operator | None) -> None:

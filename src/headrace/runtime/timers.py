@@ -2,6 +2,9 @@
 
 Timers are stored in buckets of time, each a paged table of its own, so that a batch reads only the
 buckets that are due and those it adds to, however many timers wait in the future.
+
+    <name>/buckets       which buckets hold timers
+    <name>/<bucket>      a table with the timers of 4096 ms
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.pages.table import PagedTable
+from headrace.spi.state import Layout, StateSpec, Target, register_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from headrace.runtime.pages.store import PageStore
+    from headrace.spi.state import ListedPages
 
 BUCKET_MS = 4096
 
@@ -133,3 +138,45 @@ class TimerQueue:
         if table is None:
             table = self._tables[bucket] = PagedTable(self._store, f"{self._name}/{bucket}")
         return table
+
+
+# --- in savepoints -------------------------------------------------------------------------------
+
+
+class TimerLayout(Layout):
+    """Timers as entries: the namespace is (timestamp, namespace of the timer), and no value."""
+
+    spread = True
+    columns = ("timestamp", "namespace")
+    has_values = False
+
+    def entries(self, store: ListedPages, name: str) -> Iterator[tuple[Any, ...]]:
+        """All timers."""
+        for timestamp, key, namespace in TimerQueue(store, name).scan():
+            yield key, (timestamp, namespace), None
+
+    def target(self, store: PageStore, name: str) -> Target:
+        """Takes them back."""
+        return _TimerTarget(TimerQueue(store, name))
+
+    def cells(self, namespace: Any) -> tuple[Any, ...]:
+        """When, and in which namespace."""
+        return tuple(namespace)
+
+
+class _TimerTarget(Target):
+    def __init__(self, timers: TimerQueue) -> None:
+        self._timers = timers
+
+    def put(self, key: Any, namespace: Any, value: Any) -> None:
+        timestamp, of_timer = namespace
+        self._timers.register(timestamp, key, of_timer)
+
+    def flush(self) -> None:
+        self._timers.flush()
+
+
+register_layout(TimerLayout("timers"))
+
+EVENT_TIMERS = StateSpec("timers/event", "timers")
+PROCESSING_TIMERS = StateSpec("timers/processing", "timers")

@@ -12,11 +12,13 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.spi.state import CLOCK, Layout, Target, register_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.runtime.pages.store import PageStore
+    from headrace.spi.state import ListedPages
 
 _SILENT = "?"  # stands for the channels of an edge that has not sent anything yet
 ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input
@@ -155,3 +157,48 @@ def stored_clocks(store: PageStore) -> dict[str, dict[str, Any]]:
 def store_clocks(store: PageStore, clocks: dict[str, dict[str, Any]]) -> None:
     """Let the valves of a subtask survive a restart."""
     store.put(_CLOCKS, pickle.dumps(clocks, 5))
+
+
+class ClockLayout(Layout):
+    """How far event time had come at the inputs of an operator, by the number of the input.
+
+    Flink forgets this in a savepoint; here a window that has fired must not fire once more when a
+    job goes on with another parallelism.
+    """
+
+    def entries(self, store: ListedPages, name: str) -> Iterator[tuple[Any, ...]]:
+        """The clocks of the inputs."""
+        mine = _operator_of(name)
+        for place, clock in stored_clocks(store).items():
+            uid, _, number = place.rpartition(":")
+            # after the end of time a job begins anew
+            if uid == mine and MIN_TIMESTAMP < clock["current"] < MAX_TIMESTAMP:
+                yield int(number), None, clock["current"]
+
+    def target(self, store: PageStore, name: str) -> Target:
+        """Takes those of all old subtasks."""
+        return _ClockTarget(store, _operator_of(name))
+
+
+class _ClockTarget(Target):
+    """Event time begins where the last of the old subtasks was."""
+
+    def __init__(self, store: PageStore, uid: str) -> None:
+        self._store = store
+        self._uid = uid
+        self._slowest: dict[int, int] = {}
+
+    def put(self, key: Any, namespace: Any, value: Any) -> None:
+        self._slowest[key] = min(value, self._slowest.get(key, value))
+
+    def flush(self) -> None:
+        clocks = stored_clocks(self._store)
+        clocks.update({f"{self._uid}:{n}": {"current": time} for n, time in self._slowest.items()})
+        store_clocks(self._store, clocks)
+
+
+def _operator_of(name: str) -> str:
+    return name.removesuffix(f"/{CLOCK.name}")
+
+
+register_layout(ClockLayout("clock"))

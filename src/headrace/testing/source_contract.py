@@ -96,7 +96,7 @@ class SourceContract(ABC):
             assert set(middle) <= set(restored.splits()), "splits keep their names"
             found: list[Any] = []
             for split in restored.splits():
-                start = middle.get(split, restored.initial_offset(split))
+                start: Any = middle.get(split, restored.initial_offset(split))
                 end = restored.latest_offset(split, start)
                 found += [*before.get(split, []), *_read(_worker(restored), split, start, end)]
         self._expect(found, "a run that stopped in the middle, and the run after it")

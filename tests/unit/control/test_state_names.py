@@ -25,8 +25,8 @@ from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.messages import read_messages
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.noticed import NoticingStore
-from headrace.runtime.state.provider import StateProvider
-from headrace.runtime.timers import TimerQueue
+from headrace.runtime.state.provider import USER_STATES, StateProvider
+from headrace.runtime.timers import EVENT_TIMERS, TimerQueue
 from headrace.state import Savepoint, first_rows, read, states_in
 
 TOTAL = {"kind": "value", "type": "long", "ttl": False, "key_type": None}
@@ -38,7 +38,7 @@ COUNT = KeptStep("count", "process", "Count", 1, 2, 128)
 
 def test_states_and_timers_are_noticed_once_with_their_types() -> None:
     inner = DictStore()
-    store = NoticingStore(inner, "count")
+    store = NoticingStore(inner, "count", (USER_STATES, EVENT_TIMERS))
     states = StateProvider(store, "count")
     total = states.value(ValueStateDescriptor("total", Types.LONG()))
     states.list(ListStateDescriptor("unused", Types.LONG()))

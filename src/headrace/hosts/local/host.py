@@ -323,7 +323,7 @@ class LocalCheckpoints:
         if database.last_epoch() != epoch:
             raise ConnectorError(f"epoch {epoch} is no longer the newest, and only that is kept")
         for stage, subtask in database.tasks():
-            entries = export(database.store(stage, subtask), widths)  # type: ignore[arg-type]
+            entries = export(database.store(stage, subtask), widths)
             write_rows(location, f"stage-{stage}-{subtask}", entries)
         return [SourcePosition((json.dumps(position),)) for position in database.positions()]
 

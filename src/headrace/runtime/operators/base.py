@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headrace.runtime.metrics import OperatorMetrics
     from headrace.runtime.pages.store import PageStore
     from headrace.runtime.state.recorded import Recorded
+    from headrace.spi.state import StateSpec
 
 
 _NOT_THE_USERS = (
@@ -180,6 +181,24 @@ class Operator:
 
     def flush(self) -> None:
         """The batch ends: write what must survive to the store."""
+
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        """What the operator keeps: known before it is open, with families for names that are not.
+
+        Everything it writes to the store below its uid is declared here: savepoints, rescaling and
+        `headrace state read` follow from it.
+        """
+        return ()
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether it remembers anything, so that it must stand behind an exchange."""
+        return bool(self.state_specs())
+
+    @property
+    def keeps_clock(self) -> bool:
+        """Whether it must go on at the event time it had: it acts by it, or joins streams."""
+        return self.uses_time or self.inputs > 1
 
     def declared_states(self) -> dict[str, Recorded]:
         """The kinds and types of the states that are known once the operator is open, by table."""

@@ -18,6 +18,7 @@ from headrace.runtime.operators.process import (
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.pages.table import PagedTable
 from headrace.runtime.state.recorded import Recorded, StateRecords
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +120,14 @@ class ReadOnlyBroadcastMap(BroadcastMap):
         self._refuse()
 
 
+def broadcast_states(descriptors: list[Any]) -> tuple[StateSpec, ...]:
+    """The states of descriptors that were given to broadcast()."""
+    return tuple(
+        StateSpec(f"broadcast/{d.name}", "table", "broadcast", kind="broadcast", descriptor=d)
+        for d in descriptors
+    )
+
+
 class _Broadcasts:
     """The broadcast states of an operator, by descriptor."""
 
@@ -126,7 +135,8 @@ class _Broadcasts:
         # in BATCH mode the keyed state is dropped key by key, and this is not
         store = DictStore() if runtime.bounded else runtime.store
         self.tables = {
-            d.name: PagedTable(store, f"{runtime.uid}/broadcast/{d.name}") for d in descriptors
+            spec.descriptor.name: PagedTable(store, f"{runtime.uid}/{spec.name}")
+            for spec in broadcast_states(descriptors)
         }
         self.records = StateRecords(store)
         for descriptor in descriptors:
@@ -208,6 +218,9 @@ class BroadcastOperator(FunctionOperator):
         super().__init__(function)
         self.descriptors = descriptors
 
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return broadcast_states(self.descriptors)
+
     def open(self, runtime: OperatorRuntime) -> None:
         self.broadcasts = _Broadcasts(self.descriptors, runtime)
         super().open(runtime)
@@ -246,6 +259,9 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
     def __init__(self, function: Any, descriptors: list[Any]) -> None:
         super().__init__(function)
         self.descriptors = descriptors
+
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (*super().state_specs(), *broadcast_states(self.descriptors))
 
     def open(self, runtime: OperatorRuntime) -> None:
         self.broadcasts = _Broadcasts(self.descriptors, runtime)

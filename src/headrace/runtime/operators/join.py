@@ -22,6 +22,7 @@ from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import callable_of
 from headrace.runtime.operators.keyed import TimedOperator
 from headrace.runtime.operators.process import ProcessOutput
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -160,6 +161,9 @@ class IntervalJoinOperator(TimedOperator):
         # for each side: where partners lie, relative to the record
         self.reach = ((lower_ms, upper_ms), (-upper_ms, -lower_ms))
 
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (*super().state_specs(), *TimeBuffer.specs("left"), *TimeBuffer.specs("right"))
+
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)
         # survives restart
@@ -250,8 +254,14 @@ class TimeBuffer:
     """
 
     def __init__(self, states: StateProvider, name: str) -> None:
-        self._index: PagedTable = states.table(f"{name}-buckets")
-        self._records: PagedTable = states.table(f"{name}-records")
+        index, records = self.specs(name)
+        self._index: PagedTable = states.table(index.name)
+        self._records: PagedTable = states.table(records.name)
+
+    @staticmethod
+    def specs(name: str) -> tuple[StateSpec, StateSpec]:
+        """The two states of a buffer."""
+        return StateSpec(f"{name}-buckets", "table"), StateSpec(f"{name}-records", "paired")
 
     def add(self, key: Any, time: int, record: Any) -> None:
         """Keep a record; those of one time stay in order of arrival."""

@@ -13,8 +13,9 @@ from headrace.runtime.operators.functions import FunctionOperator, callable_of
 from headrace.runtime.operators.process import KeyedContext, KeyedTimerService, ProcessOutput
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.pages.table import NO_ENTRY
-from headrace.runtime.state.provider import StateProvider
-from headrace.runtime.timers import TimerQueue
+from headrace.runtime.state.provider import USER_STATES, StateProvider
+from headrace.runtime.timers import EVENT_TIMERS, PROCESSING_TIMERS, TimerQueue
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
@@ -26,6 +27,9 @@ class KeyedOperator(FunctionOperator):
     """A user function with keyed state."""
 
     scope: Scope
+
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (USER_STATES,)
 
     def open(self, runtime: OperatorRuntime) -> None:
         key_types = [keying.key_type for keying in runtime.keyings if keying is not None]
@@ -88,9 +92,14 @@ class TimedOperator(KeyedOperator):
 
     uses_time = True
 
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (*super().state_specs(), EVENT_TIMERS, PROCESSING_TIMERS)
+
     def open(self, runtime: OperatorRuntime) -> None:
-        self.event_timers = TimerQueue(runtime.store, f"{runtime.uid}/timers/event")
-        self.processing_timers = TimerQueue(runtime.store, f"{runtime.uid}/timers/processing")
+        self.event_timers = TimerQueue(runtime.store, f"{runtime.uid}/{EVENT_TIMERS.name}")
+        self.processing_timers = TimerQueue(
+            runtime.store, f"{runtime.uid}/{PROCESSING_TIMERS.name}"
+        )
         self.timer_service = KeyedTimerService(self, self.event_timers, self.processing_timers)
         super().open(runtime)
 
@@ -252,6 +261,9 @@ class KeyedMapOperator(KeyedOperator):
 
 class ReduceOperator(KeyedOperator):
     """A rolling reduce: the new value of the key goes out for every record, in BATCH the last."""
+
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (*super().state_specs(), StateSpec("reduce", "table"))
 
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)

@@ -27,6 +27,7 @@ from headrace.errors import RecordError
 from headrace.expr.rows import RowEvaluator
 from headrace.runtime.key_selectors import Keying, picked_field
 from headrace.runtime.operators.base import Operator, OperatorRuntime
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from headrace.common.watermark_strategy import (
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
         WatermarkGenerator,
         WatermarkStrategy,
     )
+
+# The attributes of a generator; behind a savepoint it starts anew, as in Flink.
+_GENERATOR = StateSpec("generator", None, "subtask")
 
 
 class TimestampsOperator(Operator):
@@ -144,15 +148,16 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
     Its attributes are kept with the state after every batch, so that it goes on where it was.
     """
 
-    needs_memory = True
-
     def __init__(self, strategy: WatermarkStrategy) -> None:
         super().__init__(strategy, None)
+
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        return (_GENERATOR,)
 
     def open(self, runtime: OperatorRuntime) -> None:
         super().open(runtime)
         self.generator = self._new_generator()
-        self._store_key = f"{runtime.uid}/generator".encode()
+        self._store_key = f"{runtime.uid}/{_GENERATOR.name}".encode()
         self._stored: bytes | None = None
         self._pending: list[tuple[Any, int]] = []
 

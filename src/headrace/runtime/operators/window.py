@@ -15,9 +15,10 @@ from headrace.data.records import MIN_TIMESTAMP
 from headrace.runtime.operators.base import ListCursor
 from headrace.runtime.operators.functions import open_function
 from headrace.runtime.operators.keyed import TimedOperator
-from headrace.runtime.state.provider import StateProvider
+from headrace.runtime.state.provider import USER_STATES, StateProvider
 from headrace.runtime.windows.kit import WindowKit, WindowStates
 from headrace.runtime.windows.strategies import STRATEGIES, check_stored, choose_strategy
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from headrace.data.records import Records
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from headrace.runtime.windows.strategy import WindowStrategy
 
 _EVENT, _PROCESSING = TimeDomain.EVENT_TIME, TimeDomain.PROCESSING_TIME
+
+
+# What functions ask for: by key and window, and by key.
+TRIGGER_STATES = StateSpec("trigger/user/", "windows")
+STATES_OF_WINDOWS = StateSpec("window-state/user/", "windows")
+STATES_OF_KEYS = StateSpec("global-state/user/", "table")
 
 
 class WindowOperator(TimedOperator):
@@ -45,14 +52,17 @@ class WindowOperator(TimedOperator):
         self.description = description
         self.strategies = strategies
 
+    def state_specs(self) -> tuple[StateSpec, ...]:
+        # Which strategy is taken is known when the functions are open: some keep state themselves.
+        kept = (spec for strategy in self.strategies for spec in strategy.states)
+        return (
+            *super().state_specs(), TRIGGER_STATES, STATES_OF_WINDOWS, STATES_OF_KEYS, *kept,
+        )  # fmt: skip
+
     def open(self, runtime: OperatorRuntime) -> None:
-        self.trigger_states = StateProvider(runtime.store, f"{runtime.uid}/trigger", runtime.clock)
-        self.window_states = StateProvider(
-            runtime.store, f"{runtime.uid}/window-state", runtime.clock
-        )
-        self.global_states = StateProvider(
-            runtime.store, f"{runtime.uid}/global-state", runtime.clock
-        )
+        self.trigger_states = _user_states(runtime, TRIGGER_STATES)
+        self.window_states = _user_states(runtime, STATES_OF_WINDOWS)
+        self.global_states = _user_states(runtime, STATES_OF_KEYS)
         super().open(runtime)
         states = WindowStates(
             own=self.states,
@@ -121,3 +131,8 @@ class WindowOperator(TimedOperator):
 
     def after_timers(self) -> None:
         self.kit.out.flush()
+
+
+def _user_states(runtime: OperatorRuntime, family: StateSpec) -> StateProvider:
+    place = f"{runtime.uid}/{family.name}".removesuffix(f"/{USER_STATES.name}")
+    return StateProvider(runtime.store, place, runtime.clock)

@@ -1,4 +1,4 @@
-"""The one interface between headrace's state and whatever stores it durably.
+"""The one interface between headrace's state and whatever stores it durably (spi/state.py).
 
 Implementations: DictStore here (tests, local runner), hosts/spark/microbatch/state_store.py
 (Spark's state store).
@@ -6,30 +6,14 @@ Implementations: DictStore here (tests, local runner), hosts/spark/microbatch/st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from headrace.spi.state import PageStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-class PageStore(Protocol):
-    """Durable bytes of one subtask, by name; written state becomes visible with the batch."""
-
-    def get(self, key: bytes) -> bytes | None:
-        """The stored content, or None."""
-        ...
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The stored contents of several keys, sooner than one after the other."""
-        ...
-
-    def put(self, key: bytes, content: bytes) -> None:
-        """Store or replace."""
-        ...
-
-    def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are no error."""
-        ...
+__all__ = ["DictStore", "PageStore"]
 
 
 class DictStore:

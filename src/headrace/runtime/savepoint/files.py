@@ -16,13 +16,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.io.storage import Storage
-from headrace.runtime.savepoint.entries import RECORDED, WATERMARK, SavedEntry, load
+from headrace.runtime.savepoint.entries import (
+    DECLARED,
+    EVERYWHERE,
+    RECORDED,
+    WATERMARK,
+    SavedEntry,
+    ToldStates,
+    load,
+)
 from headrace.runtime.savepoint.portable import decode, encode
+from headrace.runtime.state.layouts import ProgramLayouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.runtime.pages.store import PageStore
+    from headrace.spi.state import StateSpec
 
 ROWS = pa.schema(
     [
@@ -81,28 +91,34 @@ class SavepointLoader:
         location: of the savepoint; must be reachable from the workers.
         files: its Parquet files.
         claims: for each stage of the job, which operators want which state.
+        layouts: those that the program defines.
     """
 
     location: str
     files: tuple[str, ...]
     claims: tuple[tuple[Claim, ...], ...]
+    layouts: ProgramLayouts = field(default_factory=ProgramLayouts)
 
     def __call__(self, stage: int, subtask: int, store: PageStore) -> None:
         """Load one subtask of a stage."""
         claims = {claim.stored_uid: claim for claim in self.claims[stage]}
+        self.layouts.adopt()
         if claims:
             load(store, self._entries(claims, subtask))
 
     def _entries(self, claims: dict[str, Claim], subtask: int) -> Iterator[SavedEntry]:
         storage = Storage.open(self.location)
         seen_everywhere: set[tuple[Any, ...]] = set()
+        told = ToldStates()
         for name in self.files:
             with storage.open_input(name) as stream:
                 for batch in pq.ParquetFile(stream).iter_batches(_ROWS_AT_ONCE):
                     mine = batch.filter(_wanted(batch, claims, subtask))
                     for entry in to_entries(mine):
-                        # every old subtask wrote the same; only clocks differ, and all are heard
-                        if entry.key_group < 0 and entry.state != WATERMARK:
+                        told.hear(entry)
+                        scope = told.spec(entry.operator, entry.state).scope
+                        # every old subtask wrote the same
+                        if entry.is_description or scope == "broadcast":
                             place = (*entry[:3], encode(entry.key))
                             if place in seen_everywhere:
                                 continue
@@ -123,7 +139,7 @@ def _wanted(batch: pa.RecordBatch, claims: dict[str, Claim], subtask: int) -> pa
 
 
 def entries_of(
-    location: str, files: Iterable[str], operator: str, state: str
+    location: str, files: Iterable[str], operator: str, state: StateSpec
 ) -> Iterator[SavedEntry]:
     """The entries of one state, one after the other; of broadcast state each once."""
     storage = Storage.open(location)
@@ -133,11 +149,11 @@ def entries_of(
             for batch in pq.ParquetFile(stream).iter_batches(_ROWS_AT_ONCE):
                 mine = pc.and_(
                     pc.equal(batch.column("operator"), operator),
-                    pc.equal(batch.column("state"), state),
+                    pc.equal(batch.column("state"), state.name),
                 )
-                not_recorded = pc.not_equal(batch.column("key_group"), RECORDED)
-                for entry in to_entries(batch.filter(pc.and_(mine, not_recorded))):
-                    if entry.key_group < 0:
+                entries = pc.greater_equal(batch.column("key_group"), EVERYWHERE)
+                for entry in to_entries(batch.filter(pc.and_(mine, entries))):
+                    if state.scope == "broadcast":
                         place = encode(entry.key)
                         if place in seen_everywhere:
                             continue
@@ -151,10 +167,11 @@ class StateSummary:
 
     entries: int = 0
     recorded: dict[str, Any] = field(default_factory=dict)
+    declared: dict[str, Any] = field(default_factory=dict)
 
 
 def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], StateSummary]:
-    """How many entries there are of every (operator, state), and what was recorded of its type."""
+    """How many entries there are of every (operator, state), its type and its layout."""
     storage = Storage.open(location)
     found: dict[tuple[str, str], StateSummary] = {}
     everywhere: set[tuple[str, str, bytes]] = set()
@@ -174,6 +191,8 @@ def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], Stat
                     summary = found.setdefault(place, StateSummary())
                     if row["key_group"] == RECORDED:
                         summary.recorded = decode(row["value"])
+                    elif row["key_group"] == DECLARED:
+                        summary.declared = decode(row["value"])
                     elif (*place, row["key"]) not in everywhere:
                         everywhere.add((*place, row["key"]))
                         summary.entries += 1

@@ -22,7 +22,8 @@ from headrace.common.types import Row
 from headrace.data.codec import DoesNotFit, codec_for
 from headrace.errors import StateError
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.savepoint.entries import EVERYWHERE, RECORDED, SavedEntry
+from headrace.runtime.savepoint.entries import EVERYWHERE, RECORDED, SavedEntry, declaration
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,9 +53,19 @@ class NewState:
     recorded: Recorded
     now_ms: int
 
+    @property
+    def spec(self) -> StateSpec:
+        """Its layout: that of all states that functions declare."""
+        shared = self.recorded.kind == "broadcast"
+        return StateSpec(self.path, "table", "broadcast" if shared else "keyed")
+
     def description(self) -> SavedEntry:
         """The entry that tells kind and type."""
         return SavedEntry(self.uid, self.path, RECORDED, None, None, asdict(self.recorded))
+
+    def descriptions(self) -> list[SavedEntry]:
+        """The entries that tell kind, type and layout."""
+        return [self.description(), declaration(self.uid, self.spec)]
 
     def entries(self, pairs: Iterable[tuple[Any, Any]]) -> Iterator[SavedEntry]:
         """Entries of keys and values; for a list the value is a list, for a map a dict.
@@ -62,7 +73,7 @@ class NewState:
         Raises:
             StateError: a value is not of the type of the state.
         """
-        shared = self.recorded.kind == "broadcast"
+        shared = self.spec.scope == "broadcast"
         declared = from_json(self.recorded.type)
         if shared and isinstance(declared, MapTypeInfo):
             declared = declared.value_type

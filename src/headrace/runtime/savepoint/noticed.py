@@ -9,24 +9,35 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.savepoint.entries import state_of_page
+from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.state.recorded import Recorded, record_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from headrace.runtime.pages.store import PageStore
+    from headrace.spi.state import StateSpec
 
 _RECORD = record_key("").removeprefix(b"\0")
 
 
 class NoticingStore:
-    """A PageStore that passes everything on."""
+    """A PageStore that passes everything on.
 
-    def __init__(self, store: PageStore, uid: str) -> None:
+    Args:
+        store: of the task.
+        uid: of the operator.
+        specs: the states that the operator declares.
+    """
+
+    def __init__(self, store: PageStore, uid: str, specs: Iterable[StateSpec]) -> None:
         self.get = store.get
         self.get_many = store.get_many
         self.delete = store.delete
         self._put = store.put
         self._uid = uid
+        self._declared = DeclaredStates()
+        self._declared.declare(uid, specs)
         self._seen: set[bytes] = set()  # tables
         self._news: dict[str, dict[str, Any]] = {}  # by state; empty if it says nothing of itself
 
@@ -39,10 +50,10 @@ class NoticingStore:
 
     def _notice(self, table: bytes, record: bytes | None) -> None:
         self._seen.add(table)
-        state = state_of_page(table.decode().removeprefix(f"{self._uid}/"))
-        if state is not None:
+        state = self._declared.state_of(self._uid, table.decode().removeprefix(f"{self._uid}/"))
+        if state.layout is not None:
             said = {} if record is None else asdict(Recorded.from_bytes(record))
-            self._news[state] = said or self._news.get(state, {})
+            self._news[state.name] = said or self._news.get(state.name, {})
 
     def take_news(self) -> dict[str, dict[str, Any]]:
         """What was noticed since the last call."""

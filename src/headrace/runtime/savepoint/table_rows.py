@@ -4,6 +4,7 @@
     user's list state     key, position, value      broadcast    map_key, value
     behind a window       key, window or namespace, and as above
     timers                key, timestamp, namespace
+    other layouts         key, the columns of their namespaces, value
 
 In: entries (entries.py) and what was recorded of the state's type, if anything.
 Out: Arrow batches.  Next: hosts/spark/state/tables.py
@@ -21,11 +22,14 @@ from headrace.common.types import Row
 from headrace.data.codec import DoesNotFit, codec_for
 from headrace.errors import StateError
 from headrace.runtime.savepoint.value_types import UNKNOWN, merged, settled, type_of
+from headrace.runtime.state.layouts import layout_of
+from headrace.runtime.state.names_of_0_1 import spec_in_0_1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.runtime.savepoint.entries import SavedEntry
+    from headrace.spi.state import Layout, StateSpec
 
     Rows = Callable[[SavedEntry], Iterator[tuple[Any, ...]]]
 
@@ -38,45 +42,38 @@ class StateTable:
         state: its path within the operator, such as ``user/count``.
         kind: value, list, map, reducing or aggregating; None if it was not recorded.
         expires: whether values stand beside the time they were touched.
+        declared: its layout; None if it was stored before states were declared.
     """
 
     state: str
     kind: str | None = None
     expires: bool = False
+    declared: StateSpec | None = None
+
+    @property
+    def spec(self) -> StateSpec:
+        """The state."""
+        return self.declared or spec_in_0_1(self.state)
+
+    @property
+    def _layout(self) -> Layout:
+        return layout_of(self.spec)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        if self.state.startswith("timers/"):
-            return ("key", "timestamp", "namespace")
-        if self.state.startswith("broadcast/"):
-            return ("map_key", "value")
-        place = () if self._place is None else (self._place,)
+        layout = self._layout
+        key = "map_key" if self.spec.scope == "broadcast" else "key"
         extra = {"list": ("position",), "map": ("map_key",)}.get(self.kind or "", ())
-        return ("key", *place, *extra, "value")
-
-    @property
-    def _place(self) -> str | None:
-        """The name of the column of what a key has several entries for."""
-        if self.state == "contents" or self.state.startswith(("trigger/", "window-state/")):
-            return "window"
-        if self.state == "panes" or self.state.endswith("-records"):
-            return "namespace"
-        return None
+        return (key, *layout.columns, *extra, *(("value",) if layout.has_values else ()))
 
     def rows(self, entry: SavedEntry) -> Iterator[tuple[Any, ...]]:
         """The rows of one entry."""
-        if self.state.startswith("timers/"):
-            timestamp, namespace = entry.namespace
-            yield entry.key, timestamp, _window(namespace)
-            return
-        if self.state.startswith("broadcast/"):
-            yield entry.key, entry.value
-            return
-        first: tuple[Any, ...] = (entry.key,)
-        if self._place is not None:
-            first = (entry.key, _window(entry.namespace))
-        if self.kind == "list":
+        layout = self._layout
+        first = (entry.key, *map(_window, layout.cells(entry.namespace)))
+        if not layout.has_values:
+            yield first
+        elif self.kind == "list":
             for position, item in enumerate(entry.value, entry.part or 0):
                 yield *first, position, self._plain(item)
         elif self.kind == "map":

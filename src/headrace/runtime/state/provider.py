@@ -26,6 +26,7 @@ from headrace.runtime.state.ttl import (
     TtlReducingState,
     TtlValueState,
 )
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from headrace.runtime.pages.store import PageStore
 
 S = TypeVar("S")
+
+# What functions ask for by descriptors, which are known when they are opened, or later still.
+USER_STATES = StateSpec("user/", "table")
 
 
 class StateProvider:
@@ -79,7 +83,7 @@ class StateProvider:
     def _user_table(
         self, descriptor: Any, kind: str, of: type[PagedTable] = PagedTable
     ) -> PagedTable:
-        table = self.table(f"user/{descriptor.name}", of)
+        table = self.table(f"{USER_STATES.name}{descriptor.name}", of)
         declared = Recorded.of(descriptor, kind, self._key_type)
         self._records.declare(str(table.name), descriptor.name, declared)
         return table

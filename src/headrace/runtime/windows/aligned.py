@@ -19,7 +19,7 @@ from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.windows.contents import ContentKind
 from headrace.runtime.windows.pane_merge import PaneMerge
-from headrace.runtime.windows.panes import Panes, index_key
+from headrace.runtime.windows.panes import PANES, Panes, index_key
 from headrace.runtime.windows.strategy import WindowStrategy
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class AlignedWindows(WindowStrategy):
     """The windows of one step in one subtask, in panes."""
 
     kept = "in panes"
+    states = (PANES,)
 
     def __init__(self, kit: WindowKit) -> None:
         super().__init__(kit)
@@ -276,4 +277,4 @@ class AlignedWindows(WindowStrategy):
 
 def _panes_name(uid: str) -> str:
     """Under which name the panes of a step are stored."""
-    return f"{uid}/panes"
+    return f"{uid}/{PANES.name}"

@@ -19,6 +19,7 @@ from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.windows.contexts import TriggerContext
 from headrace.runtime.windows.merging_set import MergingSet
 from headrace.runtime.windows.strategy import WindowStrategy
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +27,16 @@ if TYPE_CHECKING:
     from headrace.runtime.windows.kit import WindowKit
 
 
+# by key and window: what is in it; by key: its merging windows
+CONTENTS = StateSpec("contents", "windows")
+MERGING = StateSpec("merging", "table")
+
+
 class GeneralWindows(WindowStrategy):
     """The windows of one step in one subtask, each with its own contents and timers."""
 
     kept = "by window"
+    states = (CONTENTS, MERGING)
 
     def __init__(self, kit: WindowKit) -> None:
         super().__init__(kit)
@@ -37,8 +44,8 @@ class GeneralWindows(WindowStrategy):
         self.trigger, self.evictor = described.trigger, described.evictor
         self.merging = described.merging
         # survives restart: (key, window) -> contents; key -> its merging windows
-        self.table = kit.states.own.table("contents")
-        self.merging_table = kit.states.own.table("merging")
+        self.table = kit.states.own.table(CONTENTS.name)
+        self.merging_table = kit.states.own.table(MERGING.name)
         # the clock by which windows end
         self.domain = TimeDomain.EVENT_TIME if kit.event_time else TimeDomain.PROCESSING_TIME
         self.end_timers = kit.states.timers[self.domain]

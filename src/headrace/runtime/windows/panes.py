@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Any
 from headrace.data.pickling import dumps, loads
 from headrace.errors import StateError
 from headrace.runtime.pages.table import NO_ENTRY
+from headrace.spi.state import Layout, StateSpec, Target, register_layout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headrace.runtime.pages.store import PageStore
+    from headrace.spi.state import ListedPages
 
 _FORMAT = b"\x01"  # first byte of everything stored: the layout's version
 CHUNK_ENTRIES = 20_000
@@ -248,3 +252,54 @@ def _unpack(content: bytes) -> Any:
 
 def _in_words(grid: tuple[int, int, int]) -> str:
     return ", ".join(f"{length} ms" for length in grid)
+
+
+# --- in savepoints -------------------------------------------------------------------------------
+
+
+class PaneLayout(Layout):
+    """Entries of panes: the namespace is (start of the pane, size, slide, offset of windows)."""
+
+    spread = True
+    columns = ("namespace",)
+
+    def entries(self, store: ListedPages, name: str) -> Iterator[tuple[Any, ...]]:
+        """The entries of all panes."""
+        index = store.get(index_key(name))
+        if index is None:
+            return
+        grid = stored_grid(index)
+        panes = Panes(store, name, grid)
+        for start in panes.starts():
+            pane = panes.live[start]
+            for key, value in pane.contents().items():
+                yield key, (start, *grid), value
+            pane.release()
+
+    def target(self, store: PageStore, name: str) -> Target:
+        """Takes them back."""
+        return _PaneTarget(store, name)
+
+
+class _PaneTarget(Target):
+    def __init__(self, store: PageStore, name: str) -> None:
+        self._store = store
+        self._name = name
+        self._panes: Panes | None = None  # the first entry tells the grid
+
+    def put(self, key: Any, namespace: Any, value: Any) -> None:
+        start, size, slide, offset = namespace
+        if self._panes is None:
+            self._panes = Panes(self._store, self._name, (size, slide, offset))
+        self._panes.open(start).entries[key] = value
+
+    def flush(self) -> None:
+        if self._panes is not None:
+            self._panes.flush(_END_OF_TIME)
+
+
+_END_OF_TIME = 1 << 62
+
+register_layout(PaneLayout("panes"))
+
+PANES = StateSpec("panes", "panes")

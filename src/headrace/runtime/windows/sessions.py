@@ -20,6 +20,7 @@ from headrace.data.records import MAX_TIMESTAMP
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.timers import TimerQueue
 from headrace.runtime.windows.strategy import WindowStrategy
+from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     Session = list[Any]
 
 _START, _END, _FIRED, _CONTENT = range(4)
+
+SESSIONS = StateSpec("sessions", "table")
+SESSION_TIMERS = StateSpec("timers/session", "timers")
 
 
 class _Key:
@@ -55,12 +59,13 @@ class SessionWindows(WindowStrategy):
     """The windows of one step in one subtask, as sessions of a key."""
 
     kept = "as sessions"
+    states = (SESSIONS, SESSION_TIMERS)
 
     def __init__(self, kit: WindowKit) -> None:
         super().__init__(kit)
         assert kit.shape.gap is not None
         # survives restart: key -> (its timer, its sessions)
-        self.table = kit.states.own.table("sessions")
+        self.table = kit.states.own.table(SESSIONS.name)
         self.timers = _timers(kit)
         # rebuilt: keys that this batch has looked at; which of them are due when
         self._keys: dict[Any, _Key] = {}
@@ -222,4 +227,4 @@ def _start(session: Session) -> int:
 
 def _timers(kit: WindowKit) -> TimerQueue:
     """The timers of a step's sessions."""
-    return TimerQueue(kit.runtime.store, f"{kit.runtime.uid}/timers/session")
+    return TimerQueue(kit.runtime.store, f"{kit.runtime.uid}/{SESSION_TIMERS.name}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from headrace.api.time_domain import TimeDomain
     from headrace.runtime.windows.kit import WindowKit
+    from headrace.spi.state import StateSpec
 
 
 class WindowStrategy:
@@ -27,6 +28,8 @@ class WindowStrategy:
 
     # how windows are kept, to end a sentence with
     kept: ClassVar[str]
+    # what it stores beside what functions ask for
+    states: ClassVar[tuple[StateSpec, ...]]
 
     def __init__(self, kit: WindowKit) -> None:
         self.kit = kit

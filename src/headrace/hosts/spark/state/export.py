@@ -17,6 +17,7 @@ from headrace.hosts.spark.state.checkpoint_files import stateful_operators
 from headrace.runtime.savepoint.entries import export
 from headrace.runtime.savepoint.files import ROWS, to_batches
 from headrace.runtime.savepoint.spooled import SpooledStore
+from headrace.runtime.state.layouts import ProgramLayouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -71,10 +72,11 @@ def pages_frame(spark: SparkSession, checkpoint: str, operator: int, batch_id: i
 def _exporter(
     max_parallelism: dict[str, int], state: str | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    user_code = UserCode.of_driver()
+    user_code, layouts = UserCode.of_driver(), ProgramLayouts.of_driver()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         user_code.adopt()
+        layouts.adopt()
         pages = (
             (name, content)
             for batch in batches

@@ -20,11 +20,12 @@ from headrace.data.pickling import UserCode
 from headrace.hosts.spark.state.checkpoint_files import stateful_operators
 from headrace.hosts.spark.state.export import ENTRIES, entries_frame, pages_frame
 from headrace.hosts.spark.types import type_info_of
-from headrace.runtime.savepoint.entries import RECORDED, state_of_page
+from headrace.runtime.savepoint.entries import DECLARED, EVERYWHERE, RECORDED
 from headrace.runtime.savepoint.files import to_batches, to_entries
 from headrace.runtime.savepoint.portable import decode
 from headrace.runtime.savepoint.table_rows import TableColumns
 from headrace.runtime.savepoint.value_types import UNKNOWN, merged
+from headrace.runtime.state.declared import DECLARED_KEY, DeclaredStates, spec_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.savepoint.new_entries import NewState
     from headrace.runtime.savepoint.table_rows import StateTable
+    from headrace.spi.state import StateSpec
 
     Batches = Iterator[pa.RecordBatch]
 
@@ -73,17 +75,30 @@ def checkpoint_states(spark: SparkSession, checkpoint: str, batch_id: int, uid: 
         # only the names travel: what stands before the first zero byte is operator and state
         name = F.substring_index(F.col("name").cast("string"), "\0", 1)
         mine = pages.select(name.alias("name")).where(F.col("name").startswith(f"{uid}/"))
-        for row in mine.distinct().collect():
-            state = state_of_page(row["name"].removeprefix(f"{uid}/"))
-            if state is not None:
-                found.add(state)
+        paths = [row["name"].removeprefix(f"{uid}/") for row in mine.distinct().collect()]
+        if paths:
+            declared = _declared_states(pages)
+            specs = [declared.state_of(uid, path) for path in paths]
+            found.update(spec.name for spec in specs if spec.scope != "subtask")
     return sorted(found)
+
+
+def _declared_states(pages: DataFrame) -> DeclaredStates:
+    """What the operators of a stage declare; each of its subtasks tells the same."""
+    row = pages.where(F.col("name") == F.lit(bytearray(DECLARED_KEY))).select("content").first()
+    return DeclaredStates(None if row is None else bytes(row["content"]))
 
 
 def recorded_type(entries: DataFrame) -> dict[str, Any]:
     """What a state says of itself; empty if it was written by an early version."""
     row = entries.where(F.col("key_group") == RECORDED).select("value").first()
     return {} if row is None else dict(decode(bytes(row["value"])))
+
+
+def declared_spec(entries: DataFrame, state: str) -> StateSpec | None:
+    """The declaration of a state; None if it was stored before there were any."""
+    row = entries.where(F.col("key_group") == DECLARED).select("value").first()
+    return None if row is None else spec_from_json(state, decode(bytes(row["value"])))
 
 
 def state_frame(
@@ -96,8 +111,8 @@ def state_frame(
         table: how they become rows.
         types: of the columns; where one is None, the values are looked at first.
     """
-    mine = entries.where(F.col("key_group") != RECORDED)
-    if table.state.startswith("broadcast/"):  # every subtask has the same
+    mine = entries.where(F.col("key_group") >= EVERYWHERE)
+    if table.spec.scope == "broadcast":  # every subtask has the same
         mine = mine.dropDuplicates(["key"])
     known = list(types)
     if None in known:
