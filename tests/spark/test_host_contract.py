@@ -335,7 +335,7 @@ def test_the_local_host_says_what_only_spark_can_read(tmp_path: Path) -> None:
     env = job.env()
     lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(job.input))
     env.from_source(lines.build(), None, "lines").print()
-    with pytest.raises(UnsupportedStepError, match="without it") as refused:
+    with pytest.raises(UnsupportedStepError, match="the local host has no reader") as refused:
         env.execute("lines")
     assert "test_host_contract.py" in str(refused.value.where)
     with pytest.raises(UnsupportedStepError, match="needs Spark"):

@@ -285,3 +285,17 @@ def test_state_of_version_2_opens_and_moves_with_its_changes() -> None:
     table.flush()
     assert _records(store) >= 1_000
     assert dict(PagedTable(store, "t").items()) == values
+
+
+def test_an_entry_that_came_along_with_another_is_not_taken_for_absent() -> None:
+    store = DictStore()
+    table = PagedTable(store, "t")
+    for key in range(100):
+        table.put(key, key)
+    table.flush()
+    again = PagedTable(DictStore(store.snapshot()), "t")
+    again._reads_ahead = True
+    again.read_ahead([*range(100, 200), *range(100)])  # absent ones bring their neighbours along
+    assert dict(again.items()) == {key: key for key in range(100)}
+    again.flush()
+    assert [again.get(key) for key in range(100)] == list(range(100))

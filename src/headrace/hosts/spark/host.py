@@ -23,6 +23,7 @@ from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
 from headrace.hosts.spark.session import base_session, job_session, state_store_settings
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.opening import SourceOptions, streams_of
+from headrace.hosts.spark.state.checkpoint_files import forget_uncommitted_state
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER, SparkCheckpoints
 from headrace.hosts.spark.user_files import ship
 from headrace.io.storage import local_path
@@ -82,8 +83,16 @@ class SparkHost:
                 **spec.spark_settings,
             },
             plan.slots,
-            local_checkpoint=local_path(place.directory) is not None,
+            local_checkpoint=self._is_local(place),
         )
+
+    def _is_local(self, place: Place) -> bool:
+        """Whether all of a job, its tasks and its checkpoint, is on this machine.
+
+        On a cluster Spark runs tasks again, and then the newest file of state has to win.
+        """
+        master = self.base.sparkContext.master or ""
+        return master.startswith("local") and local_path(place.directory) is not None
 
     @property
     def session(self) -> SparkSession:
@@ -103,6 +112,8 @@ class SparkHost:
         program: _Program = (
             _PacketProgram(plan) if native is None else _NativeProgram(native, place.job_id)
         )
+        if self._is_local(place):
+            forget_uncommitted_state(f"{place.directory}/{QUERY_FOLDER}")
         frame = program.open(self.session, place.directory, options)
         return MicroBatchRun(
             plan,

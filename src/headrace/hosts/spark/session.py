@@ -64,8 +64,9 @@ _JOB_SETTINGS = {
 }
 
 # On a local disk Spark's default way to write checkpoint files forks a process for every look at a
-# file: 40 to 85 forks and about 80 ms a batch.  This one renames just as atomically there
-# (docs/decisions/0007-the-floor-of-a-batch.md); on other file systems Spark's default stays.
+# file: 40 to 85 forks and about 80 ms a batch.  This one renames just as atomically there, but it
+# does not replace a file (docs/decisions/0014-state-of-failed-batches.md); so it is used where no
+# task is run twice, and what failed batches left is removed.  Elsewhere Spark's default stays.
 _LOCAL_CHECKPOINT_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."

@@ -268,7 +268,7 @@ class PagedTable:
             value = page.bucket(hashed).entries().get(key) if self.own.used else None
             if type(value) is Elsewhere:
                 records.append(int(value))
-            else:
+            elif key not in self.cells:  # the look for another key may have brought it along
                 self._found(key)
         return records
 

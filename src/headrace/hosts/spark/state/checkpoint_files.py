@@ -10,11 +10,14 @@ control/restore.py
 from __future__ import annotations
 
 import json
+import re
 
 from headrace.errors import StateError
 from headrace.io.storage import Storage
 
 _NO_OFFSET = "-"
+# of a file of state, or of its checksum
+_VERSION = re.compile(r"\.?(\d+)[._]")
 
 
 def last_batch(checkpoint: str) -> int | None:
@@ -32,6 +35,30 @@ def read_offsets(checkpoint: str, batch_id: int) -> list[str | None]:
     """Where every source of a query was behind a batch, as Spark's JSON."""
     lines = Storage.open(checkpoint).read(f"offsets/{batch_id}").decode().split("\n")
     return [None if line == _NO_OFFSET else line for line in lines[2:]]
+
+
+def forget_uncommitted_state(checkpoint: str) -> None:
+    """Remove what batches that were never committed have stored.
+
+    A task whose function raised has told the driver and ends well for Spark, which stores a version
+    of the state without its changes. The repeated batch stores that version again, and the way in
+    which checkpoint files of this machine are written (session.py) keeps the file that is there.
+
+    Args:
+        checkpoint: of a query that is not running.
+    """
+    storage = Storage.open(checkpoint)
+    committed = last_batch(checkpoint)
+    newest = 0 if committed is None else committed + 1
+    for operator in stateful_operators(checkpoint):
+        for partition in storage.folders(f"state/{operator}"):
+            if not partition.isdigit():
+                continue
+            folder = f"state/{operator}/{partition}"
+            for file in storage.list(folder):
+                version = _VERSION.match(file.name)
+                if version is not None and int(version[1]) > newest:
+                    storage.delete(f"{folder}/{file.name}")
 
 
 def set_back_watermark(checkpoint: str, above_ms: int) -> None:
