@@ -98,10 +98,10 @@ class _Finder:
         """A stand-in for a missing module of PyFlink's."""
         if not name.startswith("headrace.") or _reason_of(name) is None:
             return None
-        return ModuleSpec(name, _Loader, is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(name, _MissingLoader, is_package=True)  # type: ignore[arg-type]
 
 
-class _Loader:
+class _MissingLoader:
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType:
         """An empty module that knows why it is empty."""

@@ -183,7 +183,7 @@ def states_in(location: str) -> list[StateSummary]:
 class _SavedPlace:
     """State in a savepoint."""
 
-    savepoint: stored_form.Savepoint
+    savepoint: stored_form.StoredSavepoint
 
     def operator(self, uid: str) -> Any:
         return _find(uid, self.savepoint.operators, self.savepoint.location)
@@ -297,7 +297,7 @@ class Savepoint:
         ['count']
     """
 
-    _base: stored_form.Savepoint | None
+    _base: stored_form.StoredSavepoint | None
     _max_parallelism: int
     _changes: dict[tuple[str, str], _Change] = field(default_factory=dict)
     _removed: frozenset[str] = frozenset()
@@ -485,13 +485,13 @@ class Savepoint:
         for number, change in enumerate(self._changes.values()):
             change.write(location, f"new-{number}")
 
-    def _described(self, location: str) -> stored_form.Savepoint:
+    def _described(self, location: str) -> stored_form.StoredSavepoint:
         files = stored_form.written_files(location)
         saved = stored_form.saved_states(location, files)
         operators = tuple(replace(o, states=saved.get(o.uid, ())) for o in self.operators)
         base = self._base
         sources = () if base is None else base.sources
-        return stored_form.Savepoint(
+        return stored_form.StoredSavepoint(
             location=location,
             job_id="0" * 32 if base is None else base.job_id,
             job_name="" if base is None else base.job_name,

@@ -25,7 +25,7 @@ from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import UserFunctionError
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
-from headrace.hosts.spark.sources.layouts import Layout
+from headrace.hosts.spark.sources.layouts import SourceLayout
 from headrace.hosts.spark.sources.opening import ADAPTERS
 from headrace.testing import LocalRunner
 
@@ -239,7 +239,7 @@ class ParagraphsAdapter(SourceAdapter[Paragraphs]):
     def open(self, source: Paragraphs, request: SourceRequest) -> OpenedSource:
         assert not request.columns, "a step that Catalyst runs would need a column of paragraphs"
         frame = request.spark.readStream.text(str(source.folder), wholetext=True)
-        return OpenedSource(frame, Layout("whole files", read_paragraphs))
+        return OpenedSource(frame, SourceLayout("whole files", read_paragraphs))
 
 
 def test_an_adapter_with_a_layout_of_its_own(

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from headrace.common.configuration import effective_configuration
-from headrace.control.registry import Registry
+from headrace.control.registry import JobRegistry
 from headrace.errors import (
     CheckpointLockedError,
     CheckpointMismatchError,
@@ -53,9 +53,9 @@ JobText = Annotated[
 ]
 
 
-def registry() -> Registry:
+def registry() -> JobRegistry:
     """Where the jobs of this user register."""
-    return Registry.of(effective_configuration())
+    return JobRegistry.of(effective_configuration())
 
 
 def people() -> Console:

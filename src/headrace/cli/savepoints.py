@@ -40,7 +40,7 @@ from headrace.errors import EmptyProgramError, SavepointError
 
 if TYPE_CHECKING:
     from headrace.control.restore import Match
-    from headrace.control.savepoints import Savepoint
+    from headrace.control.savepoints import StoredSavepoint
 
 Location = Annotated[
     str, typer.Argument(metavar="SAVEPOINT", help="Directory of a savepoint, as it was printed.")
@@ -157,14 +157,14 @@ def _check_folder(folder: str) -> None:
         raise SavepointError("there is no such directory", where=folder)
 
 
-def _read(location: str) -> Savepoint:
+def _read(location: str) -> StoredSavepoint:
     # in functions, here and below: it loads pyarrow, which commands about jobs do not need
     from headrace.control.savepoints import read_savepoint
 
     return read_savepoint(absolute_place(location))
 
 
-def _summary(savepoint: Savepoint) -> dict[str, Any]:
+def _summary(savepoint: StoredSavepoint) -> dict[str, Any]:
     content = savepoint.to_json()
     del content["files"]
     sizes = {"bytes": savepoint.bytes, "entries": savepoint.entries}
@@ -191,7 +191,7 @@ def describe(location: Location, as_json: AsJson = False) -> None:
     output.print(_states(savepoint))
 
 
-def _facts(savepoint: Savepoint) -> dict[str, str]:
+def _facts(savepoint: StoredSavepoint) -> dict[str, str]:
     drained = " (drained: event time has reached its end)" if savepoint.drained else ""
     return {
         "savepoint": savepoint.location,
@@ -204,7 +204,7 @@ def _facts(savepoint: Savepoint) -> dict[str, str]:
     }
 
 
-def _states(savepoint: Savepoint) -> Table:
+def _states(savepoint: StoredSavepoint) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("OPERATOR", "KIND", "PARALLELISM", "STATE", "TYPE", "ENTRIES"):
         table.add_column(column, overflow="fold")
@@ -319,7 +319,7 @@ _NOT_OPENED = (
 
 
 def _matches(
-    savepoint: Savepoint,
+    savepoint: StoredSavepoint,
     program: str,
     arguments: list[str],
     mapping: dict[str, str],

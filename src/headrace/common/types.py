@@ -139,12 +139,6 @@ class Row:
     def _fields(self, names: list[str]) -> None:
         self._names = names
 
-    def _is_retract_msg(self) -> bool:
-        return self._row_kind in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
-
-    def _is_accumulate_msg(self) -> bool:
-        return self._row_kind in (RowKind.INSERT, RowKind.UPDATE_AFTER)
-
     def _position(self, name: object) -> int:
         try:
             return self._names.index(name)  # type: ignore[union-attr, arg-type]

@@ -141,7 +141,7 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Called every ``pipeline.auto-watermark-interval``."""
+        """Called at the end of every batch: docs/semantics.md#w2."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: DurationLike,
         update_interval: DurationLike | None = None,
     ) -> WatermarkStrategy:
-        """Let fast sources of a group wait for slow ones."""
+        """Accepted and ignored so far: docs/semantics.md#w13."""
         interval_ms = 1000 if update_interval is None else to_millis(update_interval)
         drift_ms = to_millis(max_allowed_watermark_drift)
         return replace(self, alignment=WatermarkAlignment(watermark_group, drift_ms, interval_ms))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.control.job import Failure, Job
-    from headrace.control.registry import Registry
+    from headrace.control.registry import JobRegistry
     from headrace.io.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class JobAgent:
     """
 
     def __init__(
-        self, job: Job, registry: Registry, record: JobRecord, lease: Lease | None
+        self, job: Job, registry: JobRegistry, record: JobRecord, lease: Lease | None
     ) -> None:
         self._job = job
         self._registry = registry

@@ -20,7 +20,7 @@ from headrace.control.attempt import Attempt
 from headrace.control.fingerprint import fingerprint
 from headrace.control.job import Job
 from headrace.control.job_dir import JobDir, new_job_id
-from headrace.control.registry import Registry
+from headrace.control.registry import JobRegistry
 from headrace.control.restore import check, compare, declared_types, restore, restored_states
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from headrace.control.job_dir import Identity
     from headrace.control.metrics import JobMetrics
     from headrace.control.restore import Match
-    from headrace.control.savepoints import Savepoint
+    from headrace.control.savepoints import StoredSavepoint
     from headrace.graph.nodes import Step
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
@@ -114,7 +114,7 @@ def _with_frames(host: Host, what: str) -> HasFrames:
 
 
 def plan_options(
-    spec: JobSpec, job_id: str = "", savepoint: Savepoint | None = None
+    spec: JobSpec, job_id: str = "", savepoint: StoredSavepoint | None = None
 ) -> PlanOptions:
     """What the planner has to know of a job."""
     operators = () if savepoint is None else savepoint.operators
@@ -170,7 +170,7 @@ class _Claimed:
     program: Fingerprint
     stored: Identity | None
     lease: Lease | None
-    savepoint: Savepoint | None
+    savepoint: StoredSavepoint | None
     matches: list[Match]
 
 
@@ -196,7 +196,7 @@ def _claim(
     else:
         job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)
     if spec.option("headrace.jobs.unique-names"):
-        Registry.of(spec.configuration()).check_name_is_free(spec.name, job_id)
+        JobRegistry.of(spec.configuration()).check_name_is_free(spec.name, job_id)
     lease: Lease | None = None
     if not job_dir.temporary:
         lease = Lease(
@@ -212,7 +212,7 @@ def _claim(
     return _Claimed(job_id, physical, now, stored, lease, savepoint, matches)
 
 
-def _savepoint(spec: JobSpec, stored: Identity | None, job_dir: JobDir) -> Savepoint | None:
+def _savepoint(spec: JobSpec, stored: Identity | None, job_dir: JobDir) -> StoredSavepoint | None:
     """What the job starts from; None for its own checkpoint, or nothing."""
     location = spec.option("execution.state-recovery.path")
     if location is None or (stored is not None and stored.restored_from == location):
@@ -276,7 +276,7 @@ def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple
         web=host.web,
         kind=spec.kind,
     )
-    registry = Registry.of(spec.configuration())
+    registry = JobRegistry.of(spec.configuration())
     registry.forget_old()
     agent = JobAgent(job, registry, record, claimed.lease)
     return job, agent
@@ -297,7 +297,7 @@ def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan)
     return absolute_target(folder)
 
 
-def _check_sources(physical: PhysicalPlan, savepoint: Savepoint) -> None:
+def _check_sources(physical: PhysicalPlan, savepoint: StoredSavepoint) -> None:
     for each in physical.sources:
         obstacle = each.source.place_obstacle()
         if obstacle is not None:

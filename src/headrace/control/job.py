@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.control.attempt import Attempt
-    from headrace.control.savepoints import Savepoint
+    from headrace.control.savepoints import StoredSavepoint
     from headrace.spi.host import Run
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Job:
         name: str,
         strategy: RestartStrategyConfiguration,
         make_attempt: Callable[[JobMetrics], Attempt],
-        take_savepoint: Callable[..., Savepoint],
+        take_savepoint: Callable[..., StoredSavepoint],
         on_end: Callable[[Job], None],
         savepoint_folder: Callable[[str | None], str | None] = lambda folder: folder,
         in_batch_mode: bool = False,
@@ -165,7 +165,7 @@ class Job:
             self._stopping = drain
             self._attempt.stop(drain=drain)
 
-    def savepoint(self, folder: str | None = None) -> Savepoint:
+    def savepoint(self, folder: str | None = None) -> StoredSavepoint:
         """Write a savepoint of the newest committed batch; the job goes on meanwhile."""
         if is_terminal(self._status):
             raise JobError(f"job {self.name!r} has ended: it is {self._status.name}")
@@ -173,7 +173,9 @@ class Job:
             self._savepoint_folder(folder), drained=False, paused=self._paused
         )
 
-    def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Savepoint:
+    def stop_with_savepoint(
+        self, folder: str | None = None, *, drain: bool = False
+    ) -> StoredSavepoint:
         """End behind the batch that is running, and write a savepoint of exactly that.
 
         Raises:
@@ -332,7 +334,7 @@ class LastSavepoint:
 
     folder: str | None
     drain: bool
-    savepoint: Savepoint | None = None
+    savepoint: StoredSavepoint | None = None
     error: BaseException | None = None
 
 

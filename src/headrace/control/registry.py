@@ -85,19 +85,19 @@ class JobRecord:
         return JobRecord(**{key: value for key, value in content.items() if key in known})
 
 
-class Registry:
+class JobRegistry:
     """The directory with the files of all jobs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @staticmethod
-    def of(configuration: Configuration) -> Registry:
+    def of(configuration: Configuration) -> JobRegistry:
         """The registry that the settings, or the variables of the process, name."""
         named = configuration.get(OPTIONS["headrace.jobs.dir"])
         if named:
-            return Registry(Path(str(named)).expanduser().absolute())
-        return Registry(headrace_home() / "jobs")
+            return JobRegistry(Path(str(named)).expanduser().absolute())
+        return JobRegistry(headrace_home() / "jobs")
 
     def requests_of(self, job_id: str) -> Path:
         """Where requests to a job are put."""

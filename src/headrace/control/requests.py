@@ -16,7 +16,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.control.registry import Registry, write_json
+from headrace.control.registry import JobRegistry, write_json
 from headrace.errors import HeadraceError, JobError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Request:
 
 
 def ask(
-    registry: Registry,
+    registry: JobRegistry,
     job_id: str,
     action: str,
     arguments: dict[str, Any] | None = None,
@@ -78,12 +78,12 @@ def ask(
         answer.unlink(missing_ok=True)
 
 
-def _is_running(registry: Registry, job_id: str) -> bool:
+def _is_running(registry: JobRegistry, job_id: str) -> bool:
     record = registry.get(job_id)
     return record is not None and record.is_running
 
 
-def _check_running(registry: Registry, job_id: str, action: str) -> None:
+def _check_running(registry: JobRegistry, job_id: str, action: str) -> None:
     record = registry.get(job_id)
     if record is None:
         raise JobError(f"job {job_id[:8]} is no longer known", where=str(registry.folder))

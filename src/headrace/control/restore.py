@@ -1,6 +1,6 @@
 """Starts a job from a savepoint: finds out what fits, then makes the checkpoint it begins with.
 
-In: a Savepoint and a planned program.  Out: a checkpoint in the job's directory, and a list of what
+In: a savepoint and a planned program.  Out: a checkpoint in the job's directory, and a list of what
 was kept, dropped and new.  Nothing is changed if the savepoint does not fit.
 Next: spi/host.py (a host makes the checkpoint)
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headrace.control.fingerprint import Fingerprint, KeptStep
-    from headrace.control.savepoints import SavedOperator, SavedSource, Savepoint
+    from headrace.control.savepoints import SavedOperator, SavedSource, StoredSavepoint
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.stage import StagePlan
     from headrace.spi.host import Checkpoints
@@ -56,7 +56,7 @@ class Match:
 
 
 def compare(
-    savepoint: Savepoint,
+    savepoint: StoredSavepoint,
     program: Fingerprint,
     renamed: Mapping[str, str] | None = None,
     declared: Mapping[str, Mapping[str, Recorded]] | None = None,
@@ -177,7 +177,7 @@ def _types_opened(stage: StagePlan) -> dict[str, dict[str, Recorded]]:
 
 
 def restored_states(
-    savepoint: Savepoint, matches: list[Match]
+    savepoint: StoredSavepoint, matches: list[Match]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """What a job that goes on from a savepoint has stored, by the uids of its program."""
     states = {
@@ -207,7 +207,7 @@ def _source(uid: str, kind: str, old: SavedSource | None) -> Match:
     return Match(uid, "kept", f"source {kind} goes on where it was", old.uid)
 
 
-def check(savepoint: Savepoint, matches: list[Match], *, allow_dropped: bool) -> None:
+def check(savepoint: StoredSavepoint, matches: list[Match], *, allow_dropped: bool) -> None:
     """Refuse a start that would go wrong or lose state unasked."""
     wrong = [m for m in matches if m.fate == "wrong"]
     if wrong:
@@ -230,7 +230,7 @@ def check(savepoint: Savepoint, matches: list[Match], *, allow_dropped: bool) ->
 
 
 def restore(
-    checkpoints: Checkpoints, savepoint: Savepoint, program: Fingerprint, matches: list[Match]
+    checkpoints: Checkpoints, savepoint: StoredSavepoint, program: Fingerprint, matches: list[Match]
 ) -> None:
     """Make the checkpoint. What an earlier try left behind is removed.
 
@@ -252,7 +252,7 @@ def restore(
 
 
 def _positions(
-    savepoint: Savepoint, program: Fingerprint, matches: list[Match]
+    savepoint: StoredSavepoint, program: Fingerprint, matches: list[Match]
 ) -> list[SourcePosition | None]:
     """Where every source of the program was, if it is kept."""
     stored = {source.uid: source for source in savepoint.sources}

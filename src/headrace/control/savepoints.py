@@ -6,7 +6,7 @@
 
 metadata.json is written last and with a checksum of its own: a directory without it, or with a
 file that does not match, is no savepoint.  Nothing in it depends on the parallelism of the job.
-In: a location.  Out: a Savepoint, checked.  Next: control/restore.py, hosts/spark/state/export.py
+In: a location.  Out: a savepoint, checked.  Next: control/restore.py, hosts/spark/state/export.py
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class SavedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Savepoint:
+class StoredSavepoint:
     """A savepoint that was read and whose metadata is whole."""
 
     location: str
@@ -125,7 +125,7 @@ class Savepoint:
         return {"format": FORMAT, **content}
 
 
-def write_metadata(savepoint: Savepoint) -> None:
+def write_metadata(savepoint: StoredSavepoint) -> None:
     """Make a directory a savepoint."""
     content = savepoint.to_json()
     content["checksum"] = _digest(content)
@@ -133,7 +133,7 @@ def write_metadata(savepoint: Savepoint) -> None:
     Storage.open(savepoint.location).write_atomic(METADATA, text)
 
 
-def read_savepoint(location: str) -> Savepoint:
+def read_savepoint(location: str) -> StoredSavepoint:
     """The savepoint at a location; its metadata is checked, its files are not (see `verify`).
 
     Raises:
@@ -157,7 +157,7 @@ def read_savepoint(location: str) -> Savepoint:
     return _parse(location, text)
 
 
-def _parse(location: str, text: bytes) -> Savepoint:
+def _parse(location: str, text: bytes) -> StoredSavepoint:
     try:
         content: dict[str, Any] = json.loads(text)
         version, checksum = int(content["format"]), content.pop("checksum")
@@ -172,7 +172,7 @@ def _parse(location: str, text: bytes) -> Savepoint:
         )
     if checksum != _digest(content):
         raise _broken(location, f"{METADATA} does not match its own checksum")
-    return Savepoint(
+    return StoredSavepoint(
         location=location,
         job_id=content["job_id"],
         job_name=content["job_name"],
@@ -249,7 +249,7 @@ def saved_states(location: str, files: Iterable[str]) -> dict[str, tuple[SavedSt
     return {uid: tuple(states) for uid, states in found.items()}
 
 
-def verify(savepoint: Savepoint) -> None:
+def verify(savepoint: StoredSavepoint) -> None:
     """Read every file of a savepoint.
 
     Raises:
@@ -266,7 +266,7 @@ def verify(savepoint: Savepoint) -> None:
             raise _broken(savepoint.location, f"{name} does not match its checksum")
 
 
-def list_savepoints(folder: str) -> list[Savepoint]:
+def list_savepoints(folder: str) -> list[StoredSavepoint]:
     """The savepoints directly in a folder, the oldest first; what is none is left out."""
     storage = Storage.open(folder)
     found = []

@@ -5,7 +5,7 @@
 A running job goes on meanwhile, and may clear away the batch that is read: then the newest one is
 read in its place, and at last the job waits for it.
 
-In: what a host has stored of a job, and what its program looks like.  Out: a Savepoint.
+In: what a host has stored of a job, and what its program looks like.  Out: a StoredSavepoint.
 Next: control/savepoints.py (the format), control/restore.py (the way back)
 """
 
@@ -22,7 +22,7 @@ from headrace.control.fingerprint import NATIVE_WINDOW
 from headrace.control.savepoints import (
     SavedOperator,
     SavedSource,
-    Savepoint,
+    StoredSavepoint,
     checksums,
     saved_states,
     write_metadata,
@@ -68,7 +68,7 @@ def take_savepoint(
     *,
     drained: bool = False,
     paused: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
-) -> Savepoint:
+) -> StoredSavepoint:
     """Write a savepoint into a new directory of a folder.
 
     Args:
@@ -117,7 +117,7 @@ def _may_be_cleared_away(error: Exception, job: SnapshotJob, batch_id: int) -> b
     return not refused and job.checkpoints.last_epoch() != batch_id
 
 
-def _take(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> Savepoint:
+def _take(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> StoredSavepoint:
     """Write a savepoint of one batch; all or nothing."""
     try:
         savepoint = _write(job, batch_id, location, drained=drained)
@@ -140,12 +140,12 @@ def _check_can_be_saved(job: SnapshotJob) -> None:
             )
 
 
-def _write(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> Savepoint:
+def _write(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> StoredSavepoint:
     width = {step.uid: step.max_parallelism for step in job.program.steps if step.kind != "sink"}
     positions = job.checkpoints.save(batch_id, location, width)
     kept = written_files(location)
     states = saved_states(location, kept)
-    return Savepoint(
+    return StoredSavepoint(
         location=location,
         job_id=job.job_id,
         job_name=job.name,

@@ -215,7 +215,7 @@ def _first_misfit(
     return problem
 
 
-_BASIC: dict[BasicType, Callable[[], c.Column]] = {
+_BASIC: dict[BasicType, Callable[[], c.ColumnCodec]] = {
     BasicType.BOOLEAN: sc.bool_column,
     BasicType.BYTE: lambda: sc.IntColumn(pa.int8()),
     BasicType.SHORT: lambda: sc.IntColumn(pa.int16()),
@@ -230,13 +230,13 @@ _BASIC: dict[BasicType, Callable[[], c.Column]] = {
     BasicType.INSTANT: sc.instant_column,
 }
 
-_LOCAL: dict[LocalTimeTypeInfo.TimeType, Callable[[], c.Column]] = {
+_LOCAL: dict[LocalTimeTypeInfo.TimeType, Callable[[], c.ColumnCodec]] = {
     LocalTimeTypeInfo.TimeType.LOCAL_DATE: sc.date_column,
     LocalTimeTypeInfo.TimeType.LOCAL_TIME: sc.time_column,
     LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: sc.timestamp_column,
 }
 
-_BY_CLASS: dict[type[TypeInformation], Callable[[], c.Column]] = {
+_BY_CLASS: dict[type[TypeInformation], Callable[[], c.ColumnCodec]] = {
     DateTypeInfo: sc.date_column,
     TimeTypeInfo: sc.time_column,
     TimestampTypeInfo: sc.timestamp_column,
@@ -245,7 +245,7 @@ _BY_CLASS: dict[type[TypeInformation], Callable[[], c.Column]] = {
 }
 
 
-def _column_for(info: TypeInformation) -> c.Column:
+def _column_for(info: TypeInformation) -> c.ColumnCodec:
     if isinstance(info, BasicTypeInfo):
         return _BASIC[info.basic_type]()
     if isinstance(info, TupleTypeInfo | RowTypeInfo):

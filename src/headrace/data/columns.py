@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
-    "Column",
+    "ColumnCodec",
     "Fault",
     "ListColumn",
     "MapColumn",
@@ -48,7 +48,7 @@ class Unfit(Exception):
     """A column holds a value that does not fit; the codec then finds out which."""
 
 
-class Column:
+class ColumnCodec:
     """One type's conversion in both directions."""
 
     arrow: pa.DataType
@@ -87,10 +87,10 @@ _SEQUENCES = frozenset({list, tuple, _NoneType})
 _MAPPINGS = frozenset({dict, _NoneType})
 
 
-class ListColumn(Column):
+class ListColumn(ColumnCodec):
     """Lists (or tuples) of one type; they come back as lists."""
 
-    def __init__(self, element: Column, *, nullable: bool = True) -> None:
+    def __init__(self, element: ColumnCodec, *, nullable: bool = True) -> None:
         self.element = element
         self.arrow = pa.list_(element.arrow)
         self.expected = f"list of {element.expected}"
@@ -130,10 +130,10 @@ def _none_marker(value: Any) -> Any:
     return None if value is None else 0
 
 
-class MapColumn(Column):
+class MapColumn(ColumnCodec):
     """Dicts; keys cannot be None."""
 
-    def __init__(self, key: Column, value: Column) -> None:
+    def __init__(self, key: ColumnCodec, value: ColumnCodec) -> None:
         self.key = key
         self.value = value
         self.arrow = pa.map_(key.arrow, value.arrow)
@@ -223,10 +223,10 @@ class RecordShape(Protocol):
         """The values of one well-shaped record, in order of the fields."""
 
 
-class RecordColumn(Column):
+class RecordColumn(ColumnCodec):
     """Records inside another record: an Arrow struct."""
 
-    def __init__(self, names: list[str], columns: list[Column], shape: RecordShape) -> None:
+    def __init__(self, names: list[str], columns: list[ColumnCodec], shape: RecordShape) -> None:
         self.names = names
         self.columns = columns
         self.shape = shape

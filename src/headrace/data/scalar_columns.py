@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.common.time import Instant
-from headrace.data.columns import Column, Fault, Unfit, each, null_positions
+from headrace.data.columns import ColumnCodec, Fault, Unfit, each, null_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ __all__ = [
 _NoneType = type(None)
 
 
-class _ScalarColumn(Column):
+class _ScalarColumn(ColumnCodec):
     """A column of indivisible values.
 
     ``exact`` are the Python types Arrow may convert unseen; other values are checked by ``accepts``
@@ -189,7 +189,7 @@ class _TypedColumn(_ScalarColumn):
         return super().to_python(array) if self._revert is None else self._revert(array)
 
 
-def bool_column() -> Column:
+def bool_column() -> ColumnCodec:
     """True and False."""
     return _TypedColumn(
         pa.bool_(),
@@ -206,12 +206,12 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def string_column() -> Column:
+def string_column() -> ColumnCodec:
     """Text; lone surrogates do not fit, since Arrow keeps UTF-8."""
     return _TypedColumn(pa.string(), str, "str", accepts=_is_encodable, convert=str.__str__)
 
 
-def char_column() -> Column:
+def char_column() -> ColumnCodec:
     """Text of one character: checked value by value."""
     return _TypedColumn(
         pa.string(),
@@ -223,7 +223,7 @@ def char_column() -> Column:
     )
 
 
-def big_int_column() -> Column:
+def big_int_column() -> ColumnCodec:
     """Whole numbers of any size, kept as decimal text."""
     return _TypedColumn(
         pa.string(),
@@ -245,7 +245,7 @@ def _text_int(text: str) -> int:
     return int(text, 16) if "x" in text else int(text)
 
 
-def decimal_column() -> Column:
+def decimal_column() -> ColumnCodec:
     """``Decimal`` of any precision, kept as text so that no digit and no exponent is lost."""
     return _TypedColumn(
         pa.string(),
@@ -257,7 +257,7 @@ def decimal_column() -> Column:
     )
 
 
-def date_column() -> Column:
+def date_column() -> ColumnCodec:
     """``date``; a ``datetime`` does not fit, since its time of day would be lost."""
     return _TypedColumn(
         pa.date32(),
@@ -267,7 +267,7 @@ def date_column() -> Column:
     )
 
 
-def time_column() -> Column:
+def time_column() -> ColumnCodec:
     """``time`` without a zone."""
     return _TypedColumn(
         pa.time64("ns"),
@@ -291,7 +291,7 @@ _EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def timestamp_column() -> Column:
+def timestamp_column() -> ColumnCodec:
     """``datetime`` without a zone; one with a zone does not fit, it would come back without."""
     return _TypedColumn(
         pa.timestamp("us"),
@@ -302,7 +302,7 @@ def timestamp_column() -> Column:
     )
 
 
-def zoned_timestamp_column() -> Column:
+def zoned_timestamp_column() -> ColumnCodec:
     """``datetime`` with a zone, as a point in time."""
     return _TypedColumn(
         pa.timestamp("us", tz="UTC"),
@@ -318,7 +318,7 @@ def zoned_timestamp_column() -> Column:
     )
 
 
-def instant_column() -> Column:
+def instant_column() -> ColumnCodec:
     """``Instant``, cut to the microsecond."""
     return _TypedColumn(
         pa.timestamp("us", tz="UTC"),
@@ -350,12 +350,12 @@ class BytesColumn(_ScalarColumn):
         return bytes(value)
 
 
-def pickled_column() -> Column:
+def pickled_column() -> ColumnCodec:
     """Any object, each as its own pickle."""
     return _PickledColumn()
 
 
-class _PickledColumn(Column):
+class _PickledColumn(ColumnCodec):
     arrow = pa.binary()
     expected = "object that can be pickled"
 

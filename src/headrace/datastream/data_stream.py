@@ -185,13 +185,13 @@ class DataStream:
         return self
 
     def start_new_chain(self) -> DataStream:
-        """Show the step as the head of a chain."""
-        self._step.chain_before = False
+        """Accepted and ignored: a stage calls its steps one after the other in any case."""
+        log.info("start_new_chain has no effect: chains change nothing here but speed")
         return self
 
     def disable_chaining(self) -> DataStream:
-        """Show the step outside of chains."""
-        self._step.chain_before = self._step.chain_after = False
+        """Accepted and ignored: a stage calls its steps one after the other in any case."""
+        log.info("disable_chaining has no effect: chains change nothing here but speed")
         return self
 
     def slot_sharing_group(self, slot_sharing_group: Any) -> DataStream:

@@ -48,8 +48,8 @@ class DataStreamSink:
         return self
 
     def disable_chaining(self) -> DataStreamSink:
-        """Show the sink outside of chains."""
-        self._step.chain_before = False
+        """Accepted and ignored: a stage calls its steps one after the other in any case."""
+        log.info("disable_chaining has no effect: chains change nothing here but speed")
         return self
 
     def slot_sharing_group(self, slot_sharing_group: Any) -> DataStreamSink:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class ColumnFunction:
     """One function.
 
     Attributes:
@@ -314,31 +314,33 @@ def _starts(texts: Any, prefix: str) -> Any:
 # --- the table -----------------------------------------------------------------------------------
 
 _ALL = (
-    Function("==", t.comparison, _equal, _equal_arrays),
-    Function("!=", t.comparison, _unequal, lambda a, b: pc.invert(_equal_arrays(a, b))),
-    Function("<", t.comparison, _less, _less_arrays),
-    Function("<=", t.comparison, _at_most, _at_most_arrays),
-    Function(">", t.comparison, _greater, lambda a, b: _less_arrays(b, a)),
-    Function(">=", t.comparison, _at_least, lambda a, b: _at_most_arrays(b, a)),
-    Function("+", t.arithmetic, _plus, pc.add_checked, checked=True),
-    Function("-", t.arithmetic, _minus, pc.subtract_checked, checked=True),
-    Function("*", t.arithmetic, _times, pc.multiply_checked, checked=True),
-    Function("/", t.fraction, _divided, pc.divide_checked, checked=True),
-    Function("%", t.arithmetic, _remainder, _remainder_arrays, checked=True),
-    Function("and", t.logic, _and, pc.and_kleene, strict=False, decides=False),
-    Function("or", t.logic, _or, pc.or_kleene, strict=False, decides=True),
-    Function("not", t.logic, _not, pc.invert),
-    Function("is_null", t.null_test, lambda value: value is None, pc.is_null, strict=False),
-    Function("isin", t.membership, _is_in, _is_in_arrays, constants=1, strict=False),
-    Function("rlike", t.text_to(t.BOOLEAN), _found, _each_text(_found, pa.bool_()), constants=1),
-    Function("startswith", t.text_to(t.BOOLEAN), str.startswith, _starts, constants=1),
-    Function("upper", t.text_to(t.STRING), str.upper, _cased(pc.ascii_upper, str.upper)),
-    Function("lower", t.text_to(t.STRING), str.lower, _cased(pc.ascii_lower, str.lower)),
+    ColumnFunction("==", t.comparison, _equal, _equal_arrays),
+    ColumnFunction("!=", t.comparison, _unequal, lambda a, b: pc.invert(_equal_arrays(a, b))),
+    ColumnFunction("<", t.comparison, _less, _less_arrays),
+    ColumnFunction("<=", t.comparison, _at_most, _at_most_arrays),
+    ColumnFunction(">", t.comparison, _greater, lambda a, b: _less_arrays(b, a)),
+    ColumnFunction(">=", t.comparison, _at_least, lambda a, b: _at_most_arrays(b, a)),
+    ColumnFunction("+", t.arithmetic, _plus, pc.add_checked, checked=True),
+    ColumnFunction("-", t.arithmetic, _minus, pc.subtract_checked, checked=True),
+    ColumnFunction("*", t.arithmetic, _times, pc.multiply_checked, checked=True),
+    ColumnFunction("/", t.fraction, _divided, pc.divide_checked, checked=True),
+    ColumnFunction("%", t.arithmetic, _remainder, _remainder_arrays, checked=True),
+    ColumnFunction("and", t.logic, _and, pc.and_kleene, strict=False, decides=False),
+    ColumnFunction("or", t.logic, _or, pc.or_kleene, strict=False, decides=True),
+    ColumnFunction("not", t.logic, _not, pc.invert),
+    ColumnFunction("is_null", t.null_test, lambda value: value is None, pc.is_null, strict=False),
+    ColumnFunction("isin", t.membership, _is_in, _is_in_arrays, constants=1, strict=False),
+    ColumnFunction(
+        "rlike", t.text_to(t.BOOLEAN), _found, _each_text(_found, pa.bool_()), constants=1
+    ),
+    ColumnFunction("startswith", t.text_to(t.BOOLEAN), str.startswith, _starts, constants=1),
+    ColumnFunction("upper", t.text_to(t.STRING), str.upper, _cased(pc.ascii_upper, str.upper)),
+    ColumnFunction("lower", t.text_to(t.STRING), str.lower, _cased(pc.ascii_lower, str.lower)),
 )
-FUNCTIONS: dict[str, Function] = {entry.name: entry for entry in _ALL}
+FUNCTIONS: dict[str, ColumnFunction] = {entry.name: entry for entry in _ALL}
 
 
-def function(name: str) -> Function:
+def function(name: str) -> ColumnFunction:
     """The function of a name.
 
     Raises:

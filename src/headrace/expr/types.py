@@ -36,7 +36,7 @@ from headrace.expr.nodes import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.expr.functions import Function
+    from headrace.expr.functions import ColumnFunction
 
 BOOLEAN, STRING, DATE, TIMESTAMP = (
     Types.BOOLEAN(),
@@ -160,7 +160,7 @@ def type_of(node: Node, record_type: TypeInformation | None) -> TypeInformation 
 
 
 def signature_of(
-    called: Function, node: Call, record_type: TypeInformation | None
+    called: ColumnFunction, node: Call, record_type: TypeInformation | None
 ) -> Signature | None:
     """What a call takes and gives over records of a type; None if that is not known."""
     types = []

@@ -46,11 +46,11 @@ def to_arrow(type_info: TypeInformation | None, schema: pa.Schema | None = None)
     if schema is None and type_info is not None:
         codec = codec_for(type_info)
         if codec.schema is not None:
-            return _Typed(codec)
-    return _Untyped(schema)
+            return _TypedFields(codec)
+    return _UntypedFields(schema)
 
 
-class _Typed:
+class _TypedFields:
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
         self.schema = codec.schema
@@ -66,7 +66,7 @@ class _Typed:
             ) from error
 
 
-class _Untyped:
+class _UntypedFields:
     def __init__(self, schema: pa.Schema | None) -> None:
         self.schema = schema
         self._to_fields = fields_with(None if schema is None else schema.names)

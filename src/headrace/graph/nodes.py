@@ -60,9 +60,6 @@ class Step:
     parallelism: int | None = None
     max_parallelism: int | None = None
     description: str | None = None
-    # Flink's chaining controls: may this step be called directly by / call directly its neighbours
-    chain_before: bool = True
-    chain_after: bool = True
     # the key selector of each input, where the stream is keyed
     key_selectors: tuple[Callable[[Any], Any] | None, ...] = ()
 

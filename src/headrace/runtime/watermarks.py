@@ -2,8 +2,8 @@
 
 In: watermarks per edge and channel.  Out: the new minimum, when it rose.
 The minimum over channels that are active.  A subtask channel that returns from idleness behind the
-clock is left out until it catches up (W8); a split of a source that is behind holds the clock
-(W10), so that a lagging partition loses nothing.
+clock is left out until it catches up (docs/semantics.md#w8); a split of a source that is behind
+holds the clock (docs/semantics.md#w10), so that a lagging partition loses nothing.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ def by_key(record):
     return record[0]
 
 
-# The vectors of FLINK_SEMANTICS.md: with delay 0 a record ts gives W(ts - 1).
+# The examples of docs/semantics.md: with delay 0 a record ts gives W(ts - 1).
 LATE = [
     ("a", 1, 1),
     ("a", 2, 10),

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli.main import app
-from headrace.control.registry import JobRecord, Registry
+from headrace.control.registry import JobRecord, JobRegistry
 from headrace.control.requests import Inbox
 from headrace.io.processes import this_process
 
@@ -22,13 +22,13 @@ DEAD = 2**22 + 1
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobRegistry:
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
-    return Registry(tmp_path / "jobs")
+    return JobRegistry(tmp_path / "jobs")
 
 
-def put(registry: Registry, job_id: str, name: str = "orders", **fields: Any) -> JobRecord:
+def put(registry: JobRegistry, job_id: str, name: str = "orders", **fields: Any) -> JobRecord:
     me = this_process()
     base: dict[str, Any] = {"state": "RUNNING", "host": me.host, "pid": me.pid, "born": me.born}
     record = JobRecord(
@@ -42,7 +42,7 @@ def headrace(*words: str) -> Any:
     return CliRunner().invoke(app, list(words))
 
 
-def test_list_shows_running_jobs_and_all_of_them_on_demand(registry: Registry) -> None:
+def test_list_shows_running_jobs_and_all_of_them_on_demand(registry: JobRegistry) -> None:
     assert headrace("list").stdout.strip() == "no running jobs"
     put(registry, "ab12" * 8, checkpoint="/data/orders", batches=7)
     put(registry, "cd34" * 8, "clicks", state="FINISHED")
@@ -67,7 +67,7 @@ def test_list_shows_running_jobs_and_all_of_them_on_demand(registry: Registry) -
 
 
 def test_a_list_fits_eighty_columns_and_leaves_out_previews(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    registry: JobRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     put(registry, "ab12" * 8, "a name that is longer than most names of jobs that people give",
@@ -82,14 +82,14 @@ def test_a_list_fits_eighty_columns_and_leaves_out_previews(
     assert "Preview" in headrace("list", "--all").stdout
 
 
-def test_status_of_a_name_shows_the_newest_job(registry: Registry) -> None:
+def test_status_of_a_name_shows_the_newest_job(registry: JobRegistry) -> None:
     put(registry, "ab12", started=1, state="FINISHED")
     put(registry, "cd34", started=2, state="FINISHED")
     shown = headrace("status", "orders", "--json")
     assert (shown.exit_code, json.loads(shown.stdout)["job_id"]) == (0, "cd34")
 
 
-def test_status_shows_counts_failures_and_an_exit_code(registry: Registry) -> None:
+def test_status_shows_counts_failures_and_an_exit_code(registry: JobRegistry) -> None:
     counts = {
         "numRecordsIn": 12,
         "numRecordsOut": 3,
@@ -118,7 +118,7 @@ def test_status_shows_counts_failures_and_an_exit_code(registry: Registry) -> No
 
 
 @pytest.mark.parametrize("command", ["status", "cancel", "stop"])
-def test_a_job_that_nobody_knows_is_bad_input(registry: Registry, command: str) -> None:
+def test_a_job_that_nobody_knows_is_bad_input(registry: JobRegistry, command: str) -> None:
     put(registry, "ab12")
     put(registry, "ab34")
     unknown = headrace(command, "zz")
@@ -130,7 +130,7 @@ def test_a_job_that_nobody_knows_is_bad_input(registry: Registry, command: str) 
 
 
 @pytest.mark.parametrize("command", ["cancel", "stop"])
-def test_a_job_without_a_driver_cannot_be_ended(registry: Registry, command: str) -> None:
+def test_a_job_without_a_driver_cannot_be_ended(registry: JobRegistry, command: str) -> None:
     put(registry, "ab12", pid=DEAD, checkpoint="/data/orders")
     put(registry, "cd34", "clicks", state="FINISHED")
     lost = headrace(command, "ab12")
@@ -145,7 +145,7 @@ def test_a_job_without_a_driver_cannot_be_ended(registry: Registry, command: str
 class Driver:
     """Answers requests to a job as its agent would."""
 
-    def __init__(self, registry: Registry, record: JobRecord, last_state: str) -> None:
+    def __init__(self, registry: JobRegistry, record: JobRecord, last_state: str) -> None:
         self.registry, self.record, self.last_state = registry, record, last_state
         self.asked: list[Any] = []
         registry.requests_of(record.job_id).mkdir(parents=True)
@@ -164,7 +164,7 @@ class Driver:
         self.registry.write(self.record)
 
 
-def test_cancel_and_stop_ask_the_driver_and_wait_for_the_end(registry: Registry) -> None:
+def test_cancel_and_stop_ask_the_driver_and_wait_for_the_end(registry: JobRegistry) -> None:
     driver = Driver(registry, put(registry, "ab12"), "CANCELED")
     found = headrace("cancel", "orders")
     assert (found.exit_code, driver.asked) == (0, [("cancel", {})])
@@ -179,14 +179,14 @@ def test_cancel_and_stop_ask_the_driver_and_wait_for_the_end(registry: Registry)
     assert headrace("stop", "views").exit_code == 1
 
 
-def test_a_driver_that_does_not_answer_is_told_in_time(registry: Registry) -> None:
+def test_a_driver_that_does_not_answer_is_told_in_time(registry: JobRegistry) -> None:
     put(registry, "ab12")
     found = headrace("cancel", "ab12", "--timeout", "0.2")
     assert found.exit_code == 2
     assert "did not answer 'cancel'" in found.stderr
 
 
-def test_every_command_has_help_with_examples_and_json(registry: Registry) -> None:
+def test_every_command_has_help_with_examples_and_json(registry: JobRegistry) -> None:
     commands = ("run", "list", "status", "cancel", "stop", "explain")
     overview = headrace("--help").stdout
     for command in commands:
@@ -198,7 +198,7 @@ def test_every_command_has_help_with_examples_and_json(registry: Registry) -> No
     assert headrace("dance").exit_code == 2
 
 
-def test_looking_at_jobs_loads_no_spark(registry: Registry) -> None:
+def test_looking_at_jobs_loads_no_spark(registry: JobRegistry) -> None:
     import subprocess
     import sys
 

@@ -212,12 +212,12 @@ def test_run_refuses_bad_input_with_exit_code_2(words: list[str], said: str) -> 
 
 
 def test_run_refuses_a_name_in_use_before_anything_starts(programs: Path) -> None:
-    from headrace.control.registry import JobRecord, Registry
+    from headrace.control.registry import JobRecord, JobRegistry
     from headrace.io.processes import this_process
 
     me = this_process()
     running = JobRecord("ab12", "orders", "RUNNING", me.host, me.pid, me.born, 1, 1)
-    Registry(programs / "home" / "jobs").write(running)
+    JobRegistry(programs / "home" / "jobs").write(running)
     found = headrace("run", "--name", "orders", "pipeline.py")
     assert found.exit_code == 2
     assert "[JOB_NAME_IN_USE] job name 'orders' is in use by running job ab12" in found.stderr

@@ -18,7 +18,7 @@ from headrace.control import agent as agent_module
 from headrace.control.agent import JobAgent, new_record
 from headrace.control.job import Failure
 from headrace.control.metrics import JobMetrics
-from headrace.control.registry import JobRecord, Registry
+from headrace.control.registry import JobRecord, JobRegistry
 from headrace.control.requests import Inbox, ask
 from headrace.errors import (
     ConnectorError,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    return Registry(tmp_path / "jobs")
+def registry(tmp_path: Path) -> JobRegistry:
+    return JobRegistry(tmp_path / "jobs")
 
 
 def record(job_id: str, name: str = "job", state: str = "RUNNING", **fields: Any) -> JobRecord:
@@ -50,15 +50,15 @@ def test_the_directory_is_named_by_option_variable_or_home(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HEADRACE_HOME", "/somewhere")
-    assert Registry.of(Configuration()).folder == Path("/somewhere/jobs")
+    assert JobRegistry.of(Configuration()).folder == Path("/somewhere/jobs")
     named = Configuration.from_dict({"headrace.jobs.dir": "/elsewhere"})
-    assert Registry.of(named).folder == Path("/elsewhere")
+    assert JobRegistry.of(named).folder == Path("/elsewhere")
     monkeypatch.delenv("HEADRACE_HOME")
-    assert Registry.of(Configuration()).folder == Path.home() / ".headrace" / "jobs"
+    assert JobRegistry.of(Configuration()).folder == Path.home() / ".headrace" / "jobs"
 
 
 def test_jobs_are_found_by_id_by_its_beginning_and_by_the_name_of_a_running_one(
-    registry: Registry,
+    registry: JobRegistry,
 ) -> None:
     registry.write(record("ab12", "orders", "FINISHED", started=1))
     registry.write(record("ab34", "orders", started=2))
@@ -74,7 +74,7 @@ def test_jobs_are_found_by_id_by_its_beginning_and_by_the_name_of_a_running_one(
             registry.find(text)
 
 
-def test_a_name_means_the_newest_job_where_that_does_no_harm(registry: Registry) -> None:
+def test_a_name_means_the_newest_job_where_that_does_no_harm(registry: JobRegistry) -> None:
     for number, state in enumerate(("FINISHED", "FAILED")):
         registry.write(record(f"ab{number}", "orders", state, started=number))
     assert registry.find("orders").job_id == "ab1"
@@ -85,7 +85,7 @@ def test_a_name_means_the_newest_job_where_that_does_no_harm(registry: Registry)
         registry.find("orders")  # which of them to cancel?
 
 
-def test_a_job_whose_driver_died_is_lost(registry: Registry) -> None:
+def test_a_job_whose_driver_died_is_lost(registry: JobRegistry) -> None:
     registry.write(record("dead", pid=2**22 + 1))
     registry.write(record("reused", born="1"))
     registry.write(record("far", host="elsewhere", updated=int(time.time() * 1000)))
@@ -101,7 +101,7 @@ def test_a_job_whose_driver_died_is_lost(registry: Registry) -> None:
     }
 
 
-def test_files_that_are_not_jobs_are_left_aside(registry: Registry) -> None:
+def test_files_that_are_not_jobs_are_left_aside(registry: JobRegistry) -> None:
     registry.write(record("ab12"))
     (registry.folder / "cut.json").write_text('{"job_id": ')
     (registry.folder / "other.json").write_text('{"hello": 1}')
@@ -110,7 +110,7 @@ def test_files_that_are_not_jobs_are_left_aside(registry: Registry) -> None:
     assert sorted(found.job_id for found in registry.all()) == ["ab12", "ef78"]
 
 
-def test_a_name_in_use_is_refused_unless_it_is_the_jobs_own(registry: Registry) -> None:
+def test_a_name_in_use_is_refused_unless_it_is_the_jobs_own(registry: JobRegistry) -> None:
     registry.write(record("ab12", "orders"))
     registry.write(record("cd34", "clicks", "FINISHED"))
     with pytest.raises(JobNameInUseError, match="'orders' is in use by running job ab12"):
@@ -120,7 +120,7 @@ def test_a_name_in_use_is_refused_unless_it_is_the_jobs_own(registry: Registry) 
 
 
 def test_old_jobs_are_forgotten_with_their_logs_but_running_ones_never(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    registry: JobRegistry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("headrace.control.registry._KEPT_ENDED", 2)
     log = tmp_path / "old.log"
@@ -168,13 +168,13 @@ def job() -> FakeJob:
     return FakeJob()
 
 
-def agent_of(job: FakeJob, registry: Registry, lease: Any = None) -> JobAgent:
+def agent_of(job: FakeJob, registry: JobRegistry, lease: Any = None) -> JobAgent:
     first = new_record(job, checkpoint="/cp", parallelism=2, web={})  # type: ignore[arg-type]
     return JobAgent(job, registry, first, lease)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def agent(job: FakeJob, registry: Registry, monkeypatch: pytest.MonkeyPatch) -> Any:
+def agent(job: FakeJob, registry: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
     monkeypatch.setattr(agent_module, "_WRITE_EVERY_S", 0.02)
     agent = agent_of(job, registry)
@@ -191,7 +191,7 @@ def eventually(condition: Callable[[], Any]) -> None:
 
 
 def test_a_job_is_asked_through_files_and_answers(
-    agent: Any, job: FakeJob, registry: Registry
+    agent: Any, job: FakeJob, registry: JobRegistry
 ) -> None:
     assert ask(registry, "ab12", "cancel") == {"state": "CANCELLING"}
     eventually(lambda: job.asked == ["cancel"])
@@ -201,7 +201,7 @@ def test_a_job_is_asked_through_files_and_answers(
 
 
 def test_what_the_job_refuses_is_raised_where_it_was_asked(
-    agent: Any, job: FakeJob, registry: Registry
+    agent: Any, job: FakeJob, registry: JobRegistry
 ) -> None:
     job.status = JobStatus.RESTARTING
     with pytest.raises(JobError, match="nothing to stop") as caught:
@@ -211,7 +211,7 @@ def test_what_the_job_refuses_is_raised_where_it_was_asked(
         ask(registry, "ab12", "dance")
 
 
-def test_a_dead_or_ended_or_silent_driver_is_told_apart(registry: Registry) -> None:
+def test_a_dead_or_ended_or_silent_driver_is_told_apart(registry: JobRegistry) -> None:
     registry.write(record("dead", "orders", pid=2**22 + 1, checkpoint="/cp"))
     with pytest.raises(JobError, match=r"its driver, process .* is dead") as caught:
         ask(registry, "dead", "cancel")
@@ -225,7 +225,7 @@ def test_a_dead_or_ended_or_silent_driver_is_told_apart(registry: Registry) -> N
     assert list(registry.requests_of("silent").iterdir()) == []  # withdrawn
 
 
-def test_a_driver_that_dies_over_a_request_is_noticed(registry: Registry) -> None:
+def test_a_driver_that_dies_over_a_request_is_noticed(registry: JobRegistry) -> None:
     registry.write(record("ab12"))
 
     def die(seconds: float) -> None:
@@ -245,7 +245,7 @@ def test_requests_to_an_earlier_run_of_the_job_are_not_carried_out(tmp_path: Pat
     assert list(inbox.take()) == []
 
 
-def test_the_file_follows_the_job(agent: Any, job: FakeJob, registry: Registry) -> None:
+def test_the_file_follows_the_job(agent: Any, job: FakeJob, registry: JobRegistry) -> None:
     first = registry.find("ab12")
     assert (first.state, first.pid, first.checkpoint) == ("RUNNING", os.getpid(), "/cp")
     job.metrics.end_batch(4, [], 1.0)
@@ -276,7 +276,7 @@ def test_a_job_runs_on_when_its_registry_cannot_be_written(
     job: FakeJob, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
-    agent = agent_of(job, Registry(tmp_path / "file" / "jobs"))
+    agent = agent_of(job, JobRegistry(tmp_path / "file" / "jobs"))
     agent.start()
     agent.end()
     assert caplog.text.count("`headrace list` does not show job orders as it is") == 1
@@ -287,7 +287,7 @@ def test_a_registry_that_can_be_written_again_shows_the_job_and_takes_requests(
 ) -> None:
     monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
     monkeypatch.setattr(agent_module, "_WRITE_EVERY_S", 0.02)
-    registry = Registry(tmp_path / "mount" / "jobs")
+    registry = JobRegistry(tmp_path / "mount" / "jobs")
     (tmp_path / "mount").touch()
     agent = agent_of(job, registry)
     agent.start()
@@ -300,7 +300,7 @@ def test_a_registry_that_can_be_written_again_shows_the_job_and_takes_requests(
 
 
 def test_a_record_that_is_no_json_and_a_folder_that_cannot_be_listed_keep_nobody_from_renewing(
-    job: FakeJob, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    job: FakeJob, registry: JobRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
     monkeypatch.setattr(agent_module, "_WRITE_EVERY_S", 0.0)
@@ -330,7 +330,7 @@ def test_a_record_that_is_no_json_and_a_folder_that_cannot_be_listed_keep_nobody
 
 def test_an_outage_is_told_once_and_its_end_is_noticed(
     job: FakeJob,
-    registry: Registry,
+    registry: JobRegistry,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -357,7 +357,7 @@ def test_an_outage_is_told_once_and_its_end_is_noticed(
 
 
 def test_a_driver_that_lost_its_lock_stops_its_job(
-    job: FakeJob, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    job: FakeJob, registry: JobRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_module, "_POLL_S", 0.01)
 

@@ -24,12 +24,12 @@ from headrace.control.savepoints import (
     SavedOperator,
     SavedSource,
     SavedState,
+    StoredSavepoint,
     delete_savepoint,
     list_savepoints,
     read_savepoint,
     verify,
 )
-from headrace.control.savepoints import Savepoint as StoredSavepoint
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
 from headrace.hosts.spark import host as spark_host
 from headrace.runtime.pages.store import DictStore

@@ -1,4 +1,4 @@
-"""Assigners, triggers and evictors against the vectors of Flink's semantics (sections 2 and 3)."""
+"""Assigners, triggers and evictors against docs/semantics.md, sections 2 and 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins against Flink's rules: FLINK_SEMANTICS.md section 6.
+"""Joins against Flink's rules: docs/semantics.md, section 6.
 
 A script is a list of steps: L(n) and R(n) are records at that time, W(n) is a watermark on both
 inputs.

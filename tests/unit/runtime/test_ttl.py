@@ -1,4 +1,4 @@
-"""State that expires: Flink's vectors V5.3 and V5.4, and storage that really shrinks."""
+"""State that expires: V5.3 and V5.4 of docs/semantics.md, and storage that really shrinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window operator against Flink's vectors: FLINK_SEMANTICS.md sections 2, 3 and 4.
+"""The window operator against Flink's vectors: docs/semantics.md, sections 2, 3 and 4.
 
 A script is a list of steps: a number is a record at that time, W(n) a watermark.
 """

@@ -12,7 +12,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.connectors.files.manifest import Layout
+from headrace.connectors.files.manifest import SinkPlaces
 from headrace.connectors.jdbc.sink import JdbcConnectionOptions, JdbcSink
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.postgres import PostgresSink
@@ -51,7 +51,7 @@ class TestJsonFiles(SinkContract):
         return [{"n": object()}]
 
     def leftovers(self, job: SinkDriver) -> list[str]:
-        folder = self.path / Layout(job.job_id, job.uid).folder
+        folder = self.path / SinkPlaces(job.job_id, job.uid).folder
         return [f.name for name in ("staging", "merging") for f in (folder / name).glob("*")]
 
 

@@ -19,7 +19,7 @@ from pyarrow import fs as pafs
 
 from headrace.common.typeinfo import Types
 from headrace.connectors.files.committer import MANIFESTS_KEPT, FileCommitter
-from headrace.connectors.files.manifest import CommitPlanner, CompactionRules, Layout
+from headrace.connectors.files.manifest import CommitPlanner, CompactionRules, SinkPlaces
 from headrace.connectors.files.sink_options import BucketAssigner, RollingPolicy
 from headrace.connectors.files.writer import FileWriter
 from headrace.datastream.connectors.sink import WriterContext
@@ -31,7 +31,7 @@ from unit.sinks.crashing_fs import CrashingHandler
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LAYOUT = Layout("job", "sink")
+LAYOUT = SinkPlaces("job", "sink")
 SUBTASKS = 2
 ROW = Types.ROW_NAMED(["batch", "n"], [Types.INT(), Types.INT()])
 
@@ -239,7 +239,7 @@ def test_two_jobs_in_one_folder_keep_apart(tmp_path: Path) -> None:
     job = Job(tmp_path, Setup(), [4])
     job.run(CrashingHandler())
     storage = Storage(pafs.LocalFileSystem(), str(tmp_path))
-    other = Layout("another job", "sink")
+    other = SinkPlaces("another job", "sink")
     context = WriterContext(0, 1, "a", "another job", "sink", 0, ROW)
     writer = FileWriter(
         storage,

@@ -12,7 +12,13 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.data.codec import codec_for
-from headrace.hosts.spark.sources.layouts import ARROW_CELLS, PATHS, PICKLED_CELLS, ROWS, Layout
+from headrace.hosts.spark.sources.layouts import (
+    ARROW_CELLS,
+    PATHS,
+    PICKLED_CELLS,
+    ROWS,
+    SourceLayout,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +29,11 @@ PICKLED = codec_for(Types.PICKLED_BYTE_ARRAY())
 ALL = [ROWS, PICKLED_CELLS, ARROW_CELLS, PATHS]
 
 
-def parts(layout: Layout, batch: pa.RecordBatch, codec: Any) -> list[tuple[str, list[Any], Any]]:
+def parts(
+    layout: SourceLayout, batch: pa.RecordBatch, codec: Any
+) -> list[tuple[str, list[Any], Any]]:
     """As a worker reads it: the layout has travelled."""
-    travelled: Layout = pickle.loads(pickle.dumps(layout))
+    travelled: SourceLayout = pickle.loads(pickle.dumps(layout))
     found = travelled.parts([batch.slice(0, 0), batch], codec)
     return [(split, [tuple(v) for v in r.values], r.timestamps) for split, r in found]
 

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from headrace.api.functions.basic import Function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from headrace.api.state import (
         BroadcastState,
         MapStateDescriptor,
         ReadOnlyBroadcastState,
-        State,
-        StateDescriptor,
     )
     from headrace.api.time_domain import TimeDomain
     from headrace.api.timerservice import TimerService
@@ -99,14 +97,6 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
     class Context(BaseBroadcastProcessFunction.Context):
         """For records of the broadcast side: no key is at hand."""
-
-        def apply_to_keyed_state(
-            self,
-            state_descriptor: StateDescriptor,
-            function: Callable[[Any, State], None],
-        ) -> None:
-            """Call ``function(key, state)`` for every key of this subtask. Ours, from Java."""
-            raise NotImplementedError
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
         """For records of the keyed side."""

@@ -1,7 +1,7 @@
 """Triggers: when a window's contents are evaluated.
 
 In: records and timers of one key and window (runtime/operators/window.py calls).  Out: a
-TriggerResult.  The rules are section 3 of Flink's semantics; the vectors are in the tests.
+TriggerResult.  The rules: docs/semantics.md#3-triggers-lateness-evictors
 """
 
 from __future__ import annotations

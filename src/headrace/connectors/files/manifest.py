@@ -50,7 +50,7 @@ class FileCommittable:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SinkPlaces:
     """Where the files of one sink of one job are, relative to the output folder."""
 
     job_id: str
@@ -226,7 +226,7 @@ class CommitPlanner:
         merges_files: False when pending files are published one by one (identical compactor).
     """
 
-    layout: Layout
+    layout: SinkPlaces
     prefix: str = "part"
     suffix: str = ""
     compaction: CompactionRules | None = None

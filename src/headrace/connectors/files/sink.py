@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.connectors.files.committer import FileCommitter
-from headrace.connectors.files.manifest import CommitPlanner, CompactionRules, Layout
+from headrace.connectors.files.manifest import CommitPlanner, CompactionRules, SinkPlaces
 from headrace.connectors.files.sink_options import (
     BucketAssigner,
     FileCompactor,
@@ -309,7 +309,7 @@ class FileSink(Sink, SupportsPreprocessing):
         storage.check_target()
         compactor = self._compactor()
         planner = CommitPlanner(
-            layout=Layout(context.job_id, context.sink_uid),
+            layout=SinkPlaces(context.job_id, context.sink_uid),
             prefix=s.names.part_prefix,
             suffix=s.names.part_suffix,
             compaction=None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from headrace.common.clock import wall_clock
-from headrace.connectors.files.manifest import FileCommittable, Layout
+from headrace.connectors.files.manifest import FileCommittable, SinkPlaces
 from headrace.errors import ConnectorError, TypeMismatchError
 from headrace.formats.bulk_writers import ParquetWriter
 from headrace.spi.sink import SinkWriter, WriterContext
@@ -73,7 +73,7 @@ class FileWriter(SinkWriter):
     ) -> None:
         self._storage = storage
         self._context = context
-        self._layout = Layout(context.job_id, context.sink_uid)
+        self._layout = SinkPlaces(context.job_id, context.sink_uid)
         self._writers = writers
         self._assigner = assigner
         self._policy = policy

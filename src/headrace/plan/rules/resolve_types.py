@@ -23,11 +23,11 @@ def resolve_types(graph: PlanGraph) -> PlanGraph:
     """The same steps with the types that are known now; without a resolver the same graph."""
     if graph.types is None:
         return graph
-    typed = _Typed(graph.types)
+    typed = _TypedSteps(graph.types)
     return replace(graph, graph=graph.graph.with_steps([typed.step(s) for s in graph.graph.steps]))
 
 
-class _Typed:
+class _TypedSteps:
     """Copies steps in their order; what is behind a copy refers to the copy."""
 
     def __init__(self, resolver: TypeResolver) -> None:

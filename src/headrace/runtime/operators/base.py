@@ -106,7 +106,6 @@ class OperatorRuntime:
     job_id: str = ""
     job_name: str = ""
     job_parameters: dict[str, str] = field(default_factory=dict)
-    side_types: dict[str, Any] = field(default_factory=dict)
 
 
 class Operator:

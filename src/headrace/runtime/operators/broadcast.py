@@ -64,10 +64,6 @@ class BroadcastMap:
         """Whether nothing is set."""
         return not self.items()
 
-    def immutable_entries(self) -> list[tuple[Any, Any]]:
-        """All pairs, as Java names them."""
-        return self.items()
-
     def __getitem__(self, key: Any) -> Any:
         return self.get(key)
 

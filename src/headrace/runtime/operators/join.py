@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from headrace.runtime.pages.table import PagedTable
     from headrace.runtime.state.provider import StateProvider
 
-LEFT, RIGHT = 0, 1
+LEFT = 0
 BUCKET_MS = 4096
 
 

@@ -113,7 +113,8 @@ class TimedOperator(KeyedOperator):
         self.after_timers()
 
     def advance_processing_time(self, now: int) -> None:
-        if self.current_watermark != MAX_TIMESTAMP:  # after the end of input none fire (2.13)
+        # after the end of input none fire: docs/semantics.md#2.13
+        if self.current_watermark != MAX_TIMESTAMP:
             self.processing_timers.fire_until(now, self.fire_processing_timer)
             self.after_timers()
 

@@ -113,7 +113,7 @@ class TimestampsOperator(Operator):
         return list(map(int, times))
 
     def watermark(self, timestamp: int, input: int) -> None:  # noqa: A002
-        """Upstream watermarks end here, except the last one (W5)."""
+        """Upstream watermarks end here, except the last one: docs/semantics.md#w5."""
         if timestamp == MAX_TIMESTAMP:
             super().watermark(timestamp, input)
 
@@ -185,7 +185,8 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
             for value, timestamp in stamped.pairs():
                 waiting.append((value, MIN_TIMESTAMP if timestamp is None else timestamp))
                 before = self.current_watermark
-                # the record goes first: a watermark made from it must follow it (W3)
+                # the record goes first: a watermark made from it must follow it,
+                # docs/semantics.md#w3
                 self._pending = waiting
                 self.generator.on_event(value, waiting[-1][1], self)
                 if self.current_watermark != before:

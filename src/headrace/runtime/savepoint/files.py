@@ -162,7 +162,7 @@ def entries_of(
 
 
 @dataclass(slots=True)
-class StateSummary:
+class StateCensus:
     """What the files of a savepoint hold of one state."""
 
     entries: int = 0
@@ -170,10 +170,10 @@ class StateSummary:
     declared: dict[str, Any] = field(default_factory=dict)
 
 
-def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], StateSummary]:
+def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], StateCensus]:
     """How many entries there are of every (operator, state), its type and its layout."""
     storage = Storage.open(location)
-    found: dict[tuple[str, str], StateSummary] = {}
+    found: dict[tuple[str, str], StateCensus] = {}
     everywhere: set[tuple[str, str, bytes]] = set()
     columns = ["operator", "state", "key_group", "part"]
     for name in files:
@@ -188,7 +188,7 @@ def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], Stat
                     if row["state"] == WATERMARK:
                         continue  # no state of its own: nothing is lost without its operator
                     place = (row["operator"], row["state"])
-                    summary = found.setdefault(place, StateSummary())
+                    summary = found.setdefault(place, StateCensus())
                     if row["key_group"] == RECORDED:
                         summary.recorded = decode(row["value"])
                     elif row["key_group"] == DECLARED:
@@ -199,7 +199,7 @@ def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], Stat
     return found
 
 
-def _count(batch: pa.RecordBatch, found: dict[tuple[str, str], StateSummary]) -> None:
+def _count(batch: pa.RecordBatch, found: dict[tuple[str, str], StateCensus]) -> None:
     """Add the entries that belong to a key; a list or map in parts is one."""
     first = pc.fill_null(pc.equal(batch.column("part"), 0), fill_value=True)
     mine = batch.filter(pc.and_(first, pc.greater_equal(batch.column("key_group"), 0)))
@@ -209,7 +209,7 @@ def _count(batch: pa.RecordBatch, found: dict[tuple[str, str], StateSummary]) ->
     counted = table.group_by(["operator", "state"]).aggregate([("key_group", "count")])
     for row in counted.to_pylist():
         place = (row["operator"], row["state"])
-        found.setdefault(place, StateSummary()).entries += row["key_group_count"]
+        found.setdefault(place, StateCensus()).entries += row["key_group_count"]
 
 
 def _shared_groups(file: pq.ParquetFile) -> list[int]:

@@ -26,12 +26,10 @@ from headrace.runtime.state.layouts import layout_of
 from headrace.runtime.state.names_of_0_1 import spec_in_0_1
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from headrace.runtime.savepoint.entries import SavedEntry
     from headrace.spi.state import Layout, StateSpec
-
-    Rows = Callable[[SavedEntry], Iterator[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True, slots=True)

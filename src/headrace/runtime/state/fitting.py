@@ -27,7 +27,6 @@ class Fitting:
     def __init__(self, state: str, part: str, type_info: TypeInformation) -> None:
         self._state = state
         self._part = part
-        self._type = type_info
         self._codec = codec_for(type_info)
         self.kinds: set[type] | None = None if self._codec.schema is None else set()
 

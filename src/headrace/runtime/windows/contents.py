@@ -128,7 +128,7 @@ class ReducedValue(Contents):
         return True
 
 
-class Accumulator(Contents):
+class AccumulatedValue(Contents):
     """One accumulator of an AggregateFunction."""
 
     kind = ContentKind.AGGREGATED
@@ -163,7 +163,7 @@ class Accumulator(Contents):
         return merged is not None
 
 
-class RollingAccumulator(Accumulator):
+class RollingValue(AccumulatedValue):
     """One numbered record; windows/rolling.py says why."""
 
     reuses = False
@@ -181,7 +181,7 @@ def contents_of(described: WindowDescription) -> Contents:
     if described.reduce is not None:
         fold = ReducedValue(described.reduce)
     elif isinstance(described.aggregate, RollingAggregate):
-        fold = RollingAccumulator(described.aggregate)
+        fold = RollingValue(described.aggregate)
     elif described.aggregate is not None:
-        fold = Accumulator(described.aggregate)
+        fold = AccumulatedValue(described.aggregate)
     return KeptRecords(fold) if fold is None or described.evictor is not None else fold

@@ -3,8 +3,8 @@
     record ─▶ assigner ─▶ windows ─▶ late? ─▶ contents of (key, window) ─▶ trigger ─▶ fire / purge
     timer  ─▶ trigger ─▶ fire / purge ─▶ end of life? ─▶ everything of (key, window) is cleared
 
-Section 2 and 3 of Flink's semantics are the rules.  Windows with nothing special about them have
-faster ways: windows/aligned.py, windows/sessions.py.
+The rules: docs/semantics.md#2-windows and docs/semantics.md#3-triggers-lateness-evictors.  Windows
+with nothing special about them have faster ways: windows/aligned.py, windows/sessions.py.
 """
 
 from __future__ import annotations

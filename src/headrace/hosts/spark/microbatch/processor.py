@@ -31,7 +31,7 @@ class StageCode:
     user_code: UserCode
     source_number: int = 0
     shipped: str = ""  # what came along for the workers, see user_files.py
-    layout: bytes = b""  # of stage 0: a pickled Layout of what its source hands over
+    layout: bytes = b""  # of stage 0: a pickled SourceLayout of what its source hands over
 
 
 class StageProcessor(StatefulProcessor):

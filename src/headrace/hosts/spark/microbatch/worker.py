@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.hosts.spark.microbatch.processor import StageCode
-    from headrace.hosts.spark.sources.layouts import Layout
+    from headrace.hosts.spark.sources.layouts import SourceLayout
     from headrace.runtime.exchange.outbox import Packet
 
 ENVELOPE = "slot int, channel int, seq int, packet binary"
@@ -132,7 +132,7 @@ def source_function(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         def packets(task: Task) -> Iterator[Packet]:
             assert task.stage.source_type is not None
-            layout: Layout = pickle.loads(code.layout)
+            layout: SourceLayout = pickle.loads(code.layout)
             parts = layout.parts(batches, codec_for(task.stage.source_type))
             return task.run_source(parts, _batch_id(), _attempt())
 

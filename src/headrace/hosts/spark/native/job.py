@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from headrace.connectors.files.manifest import FileCommittable, Layout
+from headrace.connectors.files.manifest import FileCommittable, SinkPlaces
 from headrace.hosts.spark.microbatch.build import open_control, open_step
 from headrace.hosts.spark.native.steps import apply_native
 from headrace.hosts.spark.native.windows import JOB_SETTINGS, QUERY_SETTINGS, windowed
@@ -75,7 +75,7 @@ def run_native_batch(
                 frame = apply_native(frame, step)
             sink: FileSink = sink_step.operator.sink  # type: ignore[union-attr]
             uid = sink_step.stable_id
-            staged[uid] = stage_parquet(frame, sink.path, Layout(job_id, uid), batch_id)
+            staged[uid] = stage_parquet(frame, sink.path, SinkPlaces(job_id, uid), batch_id)
         return staged
     finally:
         if several:
@@ -83,7 +83,7 @@ def run_native_batch(
 
 
 def stage_parquet(
-    frame: DataFrame, path: str, layout: Layout, batch_id: int
+    frame: DataFrame, path: str, layout: SinkPlaces, batch_id: int
 ) -> list[FileCommittable]:
     """Let Spark write a batch to a folder of this attempt, then hand its files to the committer."""
     attempt = uuid.uuid4().hex[:12]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
-    from headrace.hosts.spark.sources.layouts import Layout
+    from headrace.hosts.spark.sources.layouts import SourceLayout
     from headrace.spi.source import Source
 
 __all__ = ["OpenedSource", "SourceAdapter", "SourceOptions", "SourceRequest"]
@@ -95,7 +95,7 @@ class OpenedSource:
     """A source as a streaming DataFrame, and how its rows hold the records."""
 
     frame: DataFrame
-    layout: Layout
+    layout: SourceLayout
 
 
 SourceT = TypeVar("SourceT", bound="Source")

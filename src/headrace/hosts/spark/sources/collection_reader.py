@@ -17,7 +17,7 @@ from headrace.connectors.collection.source import CollectionSource
 from headrace.data.codec import codec_for
 from headrace.data.pickling import dumps
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
-from headrace.hosts.spark.sources.layouts import ARROW_CELLS, PICKLED_CELLS, Layout
+from headrace.hosts.spark.sources.layouts import ARROW_CELLS, PICKLED_CELLS, SourceLayout
 from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
 from headrace.io.storage import local_path
 
@@ -55,7 +55,7 @@ class CollectionAdapter(SourceAdapter[CollectionSource]):
         return OpenedSource(frame, layout)
 
 
-def _write(source: CollectionSource, folder: Path, layout: Layout, max_records: int) -> None:
+def _write(source: CollectionSource, folder: Path, layout: SourceLayout, max_records: int) -> None:
     hidden = folder.with_name(f".{folder.name}")
     hidden.mkdir(parents=True, exist_ok=True)
     total = source.latest_offset("0", 0)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from headrace.data.codec import Codec
 
-__all__ = ["ARROW_CELLS", "PATHS", "PICKLED_CELLS", "ROWS", "Layout"]
+__all__ = ["ARROW_CELLS", "PATHS", "PICKLED_CELLS", "ROWS", "SourceLayout"]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SourceLayout:
     """What the columns of an opened source are.
 
     The columns with the records come first; then, where the source has them, ``__ts`` (epoch
@@ -118,7 +118,7 @@ def read_paths(batch: pa.RecordBatch, codec: Codec, times: list[Any] | None) -> 
         yield from read_parquet(path, codec)
 
 
-ROWS = Layout("rows", read_rows)
-PICKLED_CELLS = Layout("pickled cells", read_pickled_cells)
-ARROW_CELLS = Layout("arrow cells", read_arrow_cells)
-PATHS = Layout("paths", read_paths)
+ROWS = SourceLayout("rows", read_rows)
+PICKLED_CELLS = SourceLayout("pickled cells", read_pickled_cells)
+ARROW_CELLS = SourceLayout("arrow cells", read_arrow_cells)
+PATHS = SourceLayout("paths", read_paths)

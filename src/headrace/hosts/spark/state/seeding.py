@@ -57,7 +57,7 @@ def seed_state(
         frame: DataFrame = spark.readStream.text(folder).mapInArrow(_one_row_each(ids), ENVELOPE)
         for stage in range(stages):
             code = cloudpickle.dumps((load, stage, ids))
-            processor = _Loader(code, UserCode.of_driver())
+            processor = _Seeder(code, UserCode.of_driver())
             frame = frame.groupBy("slot").transformWithState(processor, ENVELOPE, "Append", "None")
         query = (
             frame.writeStream.outputMode("append")
@@ -80,7 +80,7 @@ def _one_row_each(
     return rows
 
 
-class _Loader(StatefulProcessor):
+class _Seeder(StatefulProcessor):
     """Stands where a StageProcessor will stand, with the same state."""
 
     def __init__(self, code: bytes, user_code: UserCode) -> None:
