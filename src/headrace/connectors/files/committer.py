@@ -91,6 +91,13 @@ class FileCommitter(OnceCommitter):
             self._storage.delete(self._layout.manifest(orders[0]))
             del orders[0]
 
+    def sweep(self, batch_id: int) -> None:
+        """Removes leftovers, or fails the batch: it is repeated, and nobody else would come by.
+
+        The folder is the user's; what stays in it after the last batch stays for good.
+        """
+        self.remove_staged(batch_id)
+
     def end_of_input(self) -> None:
         """Publishes the files that waited to be merged."""
         known = self._begin()
