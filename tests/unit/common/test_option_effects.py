@@ -20,6 +20,7 @@ from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.window import TumblingProcessingTimeWindows
 from headrace.errors import ConfigurationError, MissingUidError, UndeclaredTypeError
 from headrace.spi.job_spec import JobSpec
@@ -158,6 +159,8 @@ def test_steps_that_a_program_cannot_name_need_no_uid() -> None:
     joined = stamped.join(stamped).where(_same).equal_to(_same)
     windows = TumblingProcessingTimeWindows.of(Time.seconds(1))
     joined.window(windows).apply(max).uid("joined").print().uid("out")
+    numbers = NumberSequenceSource(1, 3)
+    env.from_source(numbers, stamps, "numbers").uid("numbers").print().uid("out 2")
     env.explain()
 
 
