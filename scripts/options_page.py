@@ -21,6 +21,10 @@ directory (or the file that `HEADRACE_CONFIG_FILE` names). Code wins over variab
 over the file. An unknown key is an error that names the nearest one. Keys that begin with `spark.`
 go to Spark as they are.
 
+An option *acts*, or is *accepted without effect* so that programs of Flink move as they are (the
+log says so once, at INFO), or is *refused*: an error that says what to set instead. A key that ends
+in `*` stands for all of Flink's options that begin like it.
+
 """
 
 

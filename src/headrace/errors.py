@@ -2,7 +2,8 @@
 
 HeadraceError              base: message, where, fix, condition; survives pickling
 ├── ProgramError           the user's program is wrong
-│   ├── EmptyProgramError, DuplicateUidError, UnserializableFunctionError, InvalidArgumentError
+│   ├── EmptyProgramError, DuplicateUidError, MissingUidError, UndeclaredTypeError
+│   ├── UnserializableFunctionError, InvalidArgumentError
 │   │   └── ArgumentTypeError  an argument of a type that the call cannot use
 │   └── ConfigurationError unknown or malformed option
 ├── PlanError              correct, but cannot be planned
@@ -53,12 +54,14 @@ __all__ = [
     "JobNameInUseError",
     "JobNotFoundError",
     "KeyTypeError",
+    "MissingUidError",
     "PlanError",
     "ProgramError",
     "RecordError",
     "SavepointError",
     "StateError",
     "TypeMismatchError",
+    "UndeclaredTypeError",
     "UnserializableFunctionError",
     "UnsupportedStepError",
     "UserFunctionError",
@@ -148,6 +151,14 @@ class EmptyProgramError(ProgramError):
 
 class DuplicateUidError(ProgramError):
     """Two steps carry one uid, so their state could not be told apart."""
+
+
+class MissingUidError(ProgramError):
+    """A step has no uid, and the program has switched generated ones off."""
+
+
+class UndeclaredTypeError(ProgramError):
+    """Records would be pickled, and the program has switched that off."""
 
 
 class UnserializableFunctionError(ProgramError):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
 from headrace.common.time import Duration, Time, to_millis
 from headrace.errors import ConfigurationError, InvalidArgumentError
 
-__all__ = ["ConfigOption", "ConfigOptions", "OptionType", "parse_value"]
+__all__ = ["ConfigOption", "ConfigOptions", "Effect", "OptionType", "parse_value"]
 
 T = TypeVar("T")
 
@@ -34,6 +35,14 @@ _MEMORY_UNITS = {
 }
 
 
+class Effect(StrEnum):
+    """What becomes of an option that is set."""
+
+    ACTS = "acts"
+    ACCEPTED = "accepted without effect"
+    REFUSED = "refused"
+
+
 @dataclass(frozen=True)
 class ConfigOption(Generic[T]):
     """One option.
@@ -45,6 +54,9 @@ class ConfigOption(Generic[T]):
         doc: what it does, one sentence.
         choices: the values an enum may have.
         minimum: the smallest allowed number.
+        effect: whether setting it does anything.
+        why: the reason, of an option that does not act.
+        instead: what to set in place of a refused one.
     """
 
     key: str
@@ -53,6 +65,9 @@ class ConfigOption(Generic[T]):
     doc: str = ""
     choices: tuple[str, ...] = ()
     minimum: int | None = None
+    effect: Effect = Effect.ACTS
+    why: str = ""
+    instead: str = ""
 
     def parse(self, value: Any, where: object = None) -> Any:
         """The value in the option's type.

@@ -20,11 +20,11 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace.common.config_options import ConfigOption, as_text, parse_value
+from headrace.common.config_options import ConfigOption, Effect, as_text, parse_value
+from headrace.common.option_families import find_family
 from headrace.common.options import (
     OPTIONS,
     find_option,
-    ignored_because,
     looks_like_an_option,
     nearest_keys,
 )
@@ -48,6 +48,10 @@ DEFAULT_FILE = "headrace.toml"
 # Variables with the prefix that are no options: they say where things are, or steer the tests.
 _NOT_OPTIONS = ("CONFIG_FILE", "HOME", "LOG_LEVEL", "SPARK_LOG_LEVEL", "GOLDEN")
 _NOT_OPTION_PREFIXES = ("TEST_", "BENCH_", "ORACLE", "JAVA_", "CI_")
+# Keys that are left to others: to Spark, and to the program itself.
+_FREE_PREFIXES = ("spark.", "user.")
+# Options without effect that the log has named: a process reads its settings many times.
+_said: set[str] = set()
 
 
 class Configuration:
@@ -215,8 +219,8 @@ def effective_configuration(
         file: the TOML file; see the module's head if None.
 
     Raises:
-        ConfigurationError: for an unknown key, or a value that its option does not allow; the
-            error says where it was set.
+        ConfigurationError: for an unknown key, a refused option, or a value that its option does
+            not allow; the error says where it was set.
     """
     variables = os.environ if environment is None else environment
     merged = Configuration()
@@ -246,21 +250,36 @@ def _settings(
 
 
 def _checked_option(key: str, where: str) -> ConfigOption[Any] | None:
+    """The option of a key; None for what Spark, the program itself or nobody reads."""
     option = find_option(key)
-    if option is not None or key.startswith("spark."):
-        return option
-    reason = ignored_because(key)
-    if reason is None:
-        if where == "code" and not looks_like_an_option(key):
-            return None  # the program's own setting
+    known = option or (None if key.startswith("spark.") else find_family(key))
+    if known is not None:
+        _heed_effect(known, key, where)
+    elif not (key.startswith(_FREE_PREFIXES) or _is_the_programs_own(key, where)):
         near = nearest_keys(key)
         raise ConfigurationError(
             f"there is no option {key!r}",
             where=where,
             fix=f"did you mean {near[0]!r}?" if near else "see describe_options() for all options",
         )
-    log.debug("option %s has no effect: %s", key, reason)
-    return None
+    return option
+
+
+def _is_the_programs_own(key: str, where: str) -> bool:
+    return where == "code" and not looks_like_an_option(key)
+
+
+def _heed_effect(option: ConfigOption[Any], key: str, where: str) -> None:
+    """Refuse what must not be set; say once, for each key, what has no effect."""
+    if option.effect is Effect.REFUSED:
+        raise ConfigurationError(
+            f"option {key} cannot be set: {option.why}",
+            where=where,
+            fix=option.instead or f"take {key} away",
+        )
+    if option.effect is Effect.ACCEPTED and key not in _said:
+        _said.add(key)
+        log.info("option %s has no effect: %s", key, option.why)
 
 
 def _file_to_read(variables: Mapping[str, str], file: str | os.PathLike[str] | None) -> Path | None:

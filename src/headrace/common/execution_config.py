@@ -70,19 +70,19 @@ class ExecutionConfig:
         return self._set("pipeline.max-parallelism", max_parallelism)
 
     def set_auto_watermark_interval(self, interval: DurationLike) -> ExecutionConfig:
-        """How often watermark generators are asked; 0 for never."""
+        """Accepted: watermark generators are asked at the end of every micro-batch."""
         return self._set("pipeline.auto-watermark-interval", f"{to_millis(interval)} ms")
 
     def get_auto_watermark_interval(self) -> int:
-        """How often watermark generators are asked, in milliseconds."""
+        """What was set, in milliseconds."""
         return int(self._get("pipeline.auto-watermark-interval"))
 
     def set_latency_tracking_interval(self, interval: DurationLike) -> ExecutionConfig:
-        """How often latency is measured; 0 for never."""
+        """Accepted: no latency markers are sent."""
         return self._set("metrics.latency.interval", f"{to_millis(interval)} ms")
 
     def get_latency_tracking_interval(self) -> int:
-        """How often latency is measured, in milliseconds."""
+        """What was set, in milliseconds."""
         return int(self._get("metrics.latency.interval"))
 
     def get_global_job_parameters(self) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 In: nothing.  Out: ``OPTIONS`` by key, ``describe_options()`` for docs/reference.  Keys are Flink's
 where Flink has the option; ``source.*`` and ``headrace.*`` are ours.  Any ``spark.*`` key goes to
-Spark as it is.  Next: common/configuration.py
+Spark as it is.  Each says whether it acts; a test finds who reads those that do.
+Next: common/option_families.py (Flink's others, by their beginning), common/configuration.py
 """
 
 from __future__ import annotations
@@ -10,9 +11,16 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from headrace.common.config_options import ConfigOption, as_text
+from headrace.common.config_options import ConfigOption, Effect, as_text
+from headrace.common.option_families import FAMILIES
 
-__all__ = ["IGNORED_PREFIXES", "OPTIONS", "describe_options", "find_option", "nearest_keys"]
+__all__ = ["OPTIONS", "describe_options", "find_option", "nearest_keys"]
+
+_NO_ALIGNMENT = "a micro-batch begins and ends everywhere at once: there is nothing to align"
+_NO_REST = (
+    "there is no REST API and no dashboard yet: `headrace list`, `cancel`, `savepoint` reach jobs"
+)
+_NO_LATENCY = "no latency markers are sent"
 
 _ALL: tuple[ConfigOption[Any], ...] = (
     # --- parallelism and program
@@ -36,8 +44,10 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "pipeline.auto-watermark-interval",
         "duration",
         "200 ms",
-        "How often watermark generators are asked; 0 for never.",
+        "How often watermark generators are asked.",
         minimum=0,
+        effect=Effect.ACCEPTED,
+        why="generators are asked at the end of every micro-batch",
     ),
     ConfigOption(
         "pipeline.global-job-parameters",
@@ -49,13 +59,20 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "pipeline.operator-chaining.enabled",
         "boolean",
         default=True,
-        doc="Whether plans show chains.",
+        doc="Whether steps may share a task.",
+        effect=Effect.ACCEPTED,
+        why=(
+            "the steps of a stage always run in one task; start_new_chain() and "
+            "disable_chaining() are accepted alike"
+        ),
     ),
     ConfigOption(
         "pipeline.object-reuse",
         "boolean",
         default=False,
-        doc="Accepted: Python hands objects on as they are.",
+        doc="Whether records are handed on without a copy.",
+        effect=Effect.ACCEPTED,
+        why="Python hands objects on as they are",
     ),
     ConfigOption(
         "pipeline.auto-generate-uids",
@@ -64,16 +81,32 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         doc="Whether steps without uid() get one; if false, such steps are an error.",
     ),
     ConfigOption(
-        "pipeline.generic-types", "boolean", default=True, doc="Whether records may be pickled."
+        "pipeline.generic-types",
+        "boolean",
+        default=True,
+        doc=(
+            "Whether records may travel as pickles; if false, a stream without a declared "
+            "type is an error."
+        ),
     ),
     ConfigOption(
         "pipeline.watermark-alignment.buffer-size",
         "int",
         3,
-        "How many watermarks alignment looks back on; 0 for none.",
+        "How many watermarks alignment looks back on.",
         minimum=0,
+        effect=Effect.ACCEPTED,
+        why="a micro-batch takes from all sources at once, so watermarks are not buffered",
     ),
-    ConfigOption("pipeline.jars", "string", None, "Jars for Spark, separated by semicolons."),
+    ConfigOption(
+        "pipeline.jars",
+        "string",
+        None,
+        (
+            "Jars for Spark, separated by semicolons: added to spark.jars, as add_jars "
+            "does, before the first job of the process."
+        ),
+    ),
     ConfigOption("pipeline.classpaths", "string", None, "Like pipeline.jars."),
     # --- Python on the workers
     ConfigOption(
@@ -115,7 +148,9 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.buffer-timeout.interval",
         "duration",
         "100 ms",
-        "Accepted: a micro-batch is one flush.",
+        "How often buffers are flushed.",
+        effect=Effect.ACCEPTED,
+        why="a micro-batch is one flush; execution.checkpointing.interval sets its pace",
     ),
     ConfigOption(
         "execution.attached",
@@ -168,14 +203,14 @@ _ALL: tuple[ConfigOption[Any], ...] = (
     ConfigOption(
         "source.max-records-per-batch",
         "int",
-        None,
+        400_000,
         "How many records one source adds to one micro-batch at most.",
         minimum=1,
     ),
     ConfigOption(
         "source.max-files-per-batch",
         "int",
-        None,
+        1_000,
         "How many files one source adds to one micro-batch at most.",
         minimum=1,
     ),
@@ -193,8 +228,10 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.mode",
         "enum",
         "EXACTLY_ONCE",
-        "EXACTLY_ONCE or AT_LEAST_ONCE. Accepted: state is always exactly once, at no extra cost.",
+        "EXACTLY_ONCE or AT_LEAST_ONCE.",
         choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+        effect=Effect.ACCEPTED,
+        why="state is always exactly once, at no extra cost",
     ),
     ConfigOption(
         "execution.checkpointing.dir",
@@ -210,29 +247,40 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.timeout",
         "duration",
         "10 min",
-        "How long a savepoint may take.",
+        "How long a checkpoint may take.",
         minimum=1,
+        effect=Effect.ACCEPTED,
+        why=(
+            "a micro-batch is the work and its checkpoint in one, so it cannot be given up "
+            "while the work goes on: it ends, or the job fails"
+        ),
     ),
     ConfigOption(
         "execution.checkpointing.min-pause",
         "duration",
         "0 ms",
-        "Accepted: micro-batches follow each other without overlap.",
+        "Least time between two checkpoints.",
         minimum=0,
+        effect=Effect.ACCEPTED,
+        why="micro-batches follow each other without overlap",
     ),
     ConfigOption(
         "execution.checkpointing.max-concurrent-checkpoints",
         "int",
         1,
-        "Accepted: there is one micro-batch at a time.",
+        "How many checkpoints may overlap.",
         minimum=1,
+        effect=Effect.ACCEPTED,
+        why="there is one micro-batch at a time",
     ),
     ConfigOption(
         "execution.checkpointing.tolerable-failed-checkpoints",
         "int",
         0,
-        "Accepted: a failed micro-batch is a failure of the job, which then restarts.",
+        "How many checkpoints may fail in a row.",
         minimum=0,
+        effect=Effect.ACCEPTED,
+        why="a failed micro-batch is a failure of the job, which then restarts",
     ),
     ConfigOption(
         "execution.checkpointing.externalized-checkpoint-retention",
@@ -258,44 +306,58 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.unaligned.enabled",
         "boolean",
         default=False,
-        doc="Accepted: micro-batches need no alignment.",
+        doc="Whether checkpoints overtake records.",
+        effect=Effect.ACCEPTED,
+        why=_NO_ALIGNMENT,
     ),
     ConfigOption(
         "execution.checkpointing.unaligned.forced",
         "boolean",
         default=False,
-        doc="Accepted: micro-batches need no alignment.",
+        doc="Whether they do so in every program.",
+        effect=Effect.ACCEPTED,
+        why=_NO_ALIGNMENT,
     ),
     ConfigOption(
         "execution.checkpointing.aligned-checkpoint-timeout",
         "duration",
         "0 ms",
-        "Accepted: micro-batches need no alignment.",
+        "When an aligned checkpoint becomes an unaligned one.",
         minimum=0,
+        effect=Effect.ACCEPTED,
+        why=_NO_ALIGNMENT,
     ),
     ConfigOption(
         "execution.checkpointing.incremental",
         "boolean",
         default=False,
-        doc="Accepted: the state store always writes changes only.",
+        doc="Whether checkpoints have changes only.",
+        effect=Effect.ACCEPTED,
+        why="the state store always writes changes only",
     ),
     ConfigOption(
         "execution.checkpointing.storage",
         "string",
         None,
-        "Accepted: see execution.checkpointing.dir.",
+        "What kind of place checkpoints go to.",
+        effect=Effect.ACCEPTED,
+        why="they go to execution.checkpointing.dir",
     ),
     ConfigOption(
         "execution.checkpointing.checkpoints-after-tasks-finish",
         "boolean",
         default=True,
-        doc="Accepted: finished sources do not stop micro-batches.",
+        doc="Whether checkpoints go on when some sources have ended.",
+        effect=Effect.ACCEPTED,
+        why="finished sources do not stop micro-batches",
     ),
     ConfigOption(
         "execution.checkpointing.snapshot-compression",
         "boolean",
         default=False,
-        doc="Accepted: savepoints are compressed Parquet.",
+        doc="Whether snapshots are compressed.",
+        effect=Effect.ACCEPTED,
+        why="savepoints always are: compressed Parquet",
     ),
     # --- state
     ConfigOption(
@@ -311,7 +373,9 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "state.changelog.enabled",
         "boolean",
         default=False,
-        doc="Accepted: the state store writes changelogs.",
+        doc="Whether changes of state are written all the time.",
+        effect=Effect.ACCEPTED,
+        why="the state store always writes changelogs",
     ),
     # --- failures
     ConfigOption(
@@ -422,21 +486,38 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "Where Spark runs: local[4], spark://…, yarn, k8s://…. If not set, in this process with as "
         "many cores as the default parallelism, at least 2.",
     ),
-    ConfigOption("rest.port", "int", 8081, "Port of the dashboard and REST API.", minimum=0),
+    ConfigOption(
+        "rest.port",
+        "int",
+        8081,
+        "Port of the REST API.",
+        minimum=0,
+        effect=Effect.ACCEPTED,
+        why=_NO_REST,
+    ),
     ConfigOption(
         "rest.address",
         "string",
         "127.0.0.1",
-        "Address that the dashboard listens on and clients ask.",
+        "Address of the REST API.",
+        effect=Effect.ACCEPTED,
+        why=_NO_REST,
     ),
     ConfigOption(
-        "rest.bind-port", "string", None, "Port, or range such as 8081-8090, to listen on instead."
+        "rest.bind-port",
+        "string",
+        None,
+        "Port, or range such as 8081-8090, to listen on.",
+        effect=Effect.ACCEPTED,
+        why=_NO_REST,
     ),
     ConfigOption(
         "metrics.latency.interval",
         "duration",
         "0 ms",
-        "How often latency is measured; 0 for never.",
+        "How often latency is measured.",
+        effect=Effect.ACCEPTED,
+        why=_NO_LATENCY,
     ),
     ConfigOption(
         "metrics.latency.granularity",
@@ -444,6 +525,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "operator",
         "How finely latency is told apart.",
         choices=("single", "operator", "subtask"),
+        effect=Effect.ACCEPTED,
+        why=_NO_LATENCY,
     ),
 )
 
@@ -477,100 +560,10 @@ _OLD_KEYS = {
     ),
 }
 
-# Flink's options that mean nothing here: taken without a word of complaint, so that programs move.
-IGNORED_PREFIXES: dict[str, str] = {
-    "python.": "Spark's Python workers are configured by spark.python.* and spark.pyspark.*",
-    "taskmanager.": "Spark's executors are configured by spark.executor.*",
-    "jobmanager.": "Spark's driver is configured by spark.driver.*",
-    "task.": "Spark cancels tasks",
-    "env.": "Spark's JVMs are configured by spark.driver.* and spark.executor.*",
-    "classloader.": "there are no Java user classes",
-    "execution.async-state.": "state is read from memory, or in pages",
-    "execution.batch": "Spark runs the exchanges of batch jobs",
-    "execution.buffer-timeout.enabled": "a micro-batch is one flush",
-    "execution.checkpointing.cleaner.": "Spark removes old checkpoints",
-    "execution.checkpointing.create-subdir": "a job has its own directory",
-    "execution.checkpointing.data-inline-threshold": "Spark writes the files of state",
-    "execution.checkpointing.file-merging.": "Spark writes the files of state",
-    "execution.checkpointing.local-backup.": "Spark places tasks near their state",
-    "execution.checkpointing.unaligned.": "micro-batches need no alignment",
-    "execution.checkpointing.write-buffer-size": "Spark writes the files of state",
-    "execution.shutdown-on-": "the job ends with its program",
-    "execution.sort": "Spark sorts",
-    "execution.state-recovery.claim-mode": "a savepoint stays the user's",
-    "execution.savepoint-restore-mode": "a savepoint stays the user's",
-    "execution.target": "Spark's master is set by spark.master",
-    "pipeline.vertex-": "steps have their names",
-    "metrics.fetcher.": "metrics are configured by spark.metrics.*",
-    "metrics.internal.": "metrics are configured by spark.metrics.*",
-    "metrics.job.": "metrics are configured by spark.metrics.*",
-    "metrics.latency.history-size": "metrics are configured by spark.metrics.*",
-    "metrics.reporter": "metrics are configured by spark.metrics.*",
-    "metrics.scope.": "metrics are configured by spark.metrics.*",
-    "metrics.system-resource": "metrics are configured by spark.metrics.*",
-    "rest.async.": "the dashboard is configured by rest.address and rest.port",
-    "rest.await-leader-timeout": "the dashboard is configured by rest.address and rest.port",
-    "rest.bind-address": "the dashboard is configured by rest.address and rest.port",
-    "rest.cache.": "the dashboard is configured by rest.address and rest.port",
-    "rest.client.": "the dashboard is configured by rest.address and rest.port",
-    "rest.connection-timeout": "the dashboard is configured by rest.address and rest.port",
-    "rest.flamegraph.": "the dashboard is configured by rest.address and rest.port",
-    "rest.idleness-timeout": "the dashboard is configured by rest.address and rest.port",
-    "rest.path": "the dashboard is configured by rest.address and rest.port",
-    "rest.profiling.": "the dashboard is configured by rest.address and rest.port",
-    "rest.retry.": "the dashboard is configured by rest.address and rest.port",
-    "rest.server.": "the dashboard is configured by rest.address and rest.port",
-    "rest.url-prefix": "the dashboard is configured by rest.address and rest.port",
-    "restart-strategy.cleanup": "there is nothing to clean up",
-    "state.backend.forst.": "Spark's is configured by spark.sql.streaming.stateStore.*",
-    "state.backend.fs.": "Spark writes the files of state",
-    "state.backend.latency-track.": "Spark measures its state store",
-    "state.latency-track.": "Spark measures its state store",
-    "state.size-track.": "Spark measures its state store",
-    "state.storage.fs.": "Spark writes the files of state",
-    "traces.": "metrics are configured by spark.metrics.*",
-    "state.backend.rocksdb.": "Spark's is configured by spark.sql.streaming.stateStore.*",
-    "state.backend.local-recovery": "Spark places tasks near their state",
-    "state.changelog.": "Spark's state store writes changelogs",
-    "pipeline.default-kryo-serializers": "there is no Kryo",
-    "pipeline.force-": "there is no Kryo and no Avro",
-    "pipeline.registered-": "there is no Kryo",
-    "pipeline.serialization-config": "types are declared in Python",
-    "pipeline.closure-cleaner-level": "functions are pickled by cloudpickle",
-    "pipeline.operator-chaining.": "chains need the same parallelism only",
-    "high-availability.": "the driver is restarted by Spark's cluster manager",
-    "kubernetes.": "Spark on Kubernetes is configured by spark.kubernetes.*",
-    "yarn.": "Spark on YARN is configured by spark.yarn.*",
-    "heartbeat.": "Spark's heartbeats are configured by spark.executor.heartbeatInterval",
-    "akka.": "there is no Akka",
-    "pekko.": "there is no Pekko",
-    "blob.": "Spark ships files",
-    "slot.": "Spark places tasks",
-    "slotmanager.": "Spark places tasks",
-    "cluster.": "Spark manages the cluster",
-    "jobstore.": "Spark's history server is configured by spark.history.*",
-    "security.": "Spark's security is configured by spark.*",
-    "fs.": "file systems are configured by spark.hadoop.*",
-    "io.": "Spark's local directories are configured by spark.local.dir",
-    "web.": "the dashboard is configured by rest.*",
-    "historyserver.": "Spark's history server is configured by spark.history.*",
-    "table.": "read by the table environment",
-    "sql-client.": "read by the SQL client",
-    "user.": "free for the user's own settings",
-}
-
 
 def find_option(key: str) -> ConfigOption[Any] | None:
     """The option of a key, also under its name of Flink 1.x; None if it is not known."""
     return OPTIONS.get(_OLD_KEYS.get(key, key))
-
-
-def ignored_because(key: str) -> str | None:
-    """Why an option of Flink means nothing here; None if it is not one of those."""
-    for prefix, reason in IGNORED_PREFIXES.items():
-        if key.startswith(prefix):
-            return reason
-    return None
 
 
 def looks_like_an_option(key: str) -> bool:
@@ -589,9 +582,16 @@ def nearest_keys(key: str, count: int = 1) -> list[str]:
 
 def describe_options() -> str:
     """All options as a Markdown table, for docs/reference/options.md."""
-    lines = ["| Key | Type | Default | Meaning |", "| --- | --- | --- | --- |"]
-    for option in sorted(_ALL, key=lambda option: option.key):
+    lines = ["| Key | Type | Default | Effect | Meaning |", "| --- | --- | --- | --- | --- |"]
+    for option in sorted([*_ALL, *FAMILIES], key=lambda option: option.key):
         default = "(none)" if option.default is None else f"`{as_text(option.default)}`"
         kind = " / ".join(option.choices) if option.choices else option.type
-        lines.append(f"| `{option.key}` | {kind} | {default} | {option.doc} |")
+        meaning = " ".join(part for part in (option.doc, _reason(option)) if part)
+        lines.append(f"| `{option.key}` | {kind} | {default} | {option.effect} | {meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def _reason(option: ConfigOption[Any]) -> str:
+    """Why it does nothing, as a sentence; nothing for an option that acts."""
+    parts = [part for part in (option.why, option.instead) if part]
+    return "".join(f"{part[0].upper()}{part[1:]}. " for part in parts).rstrip()

@@ -128,6 +128,8 @@ def plan_options(
         job_name=spec.name,
         job_parameters=spec.job_parameters,
         native=spec.option("headrace.execution.host") != "local",
+        auto_uids=spec.option("pipeline.auto-generate-uids"),
+        generic_types=spec.option("pipeline.generic-types"),
     )
 
 

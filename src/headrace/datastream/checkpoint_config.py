@@ -5,7 +5,7 @@ Next: common/options.py (what each means), control/executor.py (who reads them)
 
 With effect: interval, externalized retention (and the options dir and num-retained).  Accepted,
 because a micro-batch already is what they ask for: mode, minimal pause, concurrent checkpoints,
-unaligned checkpoints, alignment timeout, tolerable failures.
+unaligned checkpoints, alignment timeout, tolerable failures; and the timeout (see its option).
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class CheckpointConfig:
         return self._set_millis("interval", checkpoint_interval)
 
     def get_checkpoint_timeout(self) -> int:
-        """How long a savepoint may take, in milliseconds."""
+        """What was set, in milliseconds."""
         return int(self._get("timeout"))
 
     def set_checkpoint_timeout(self, checkpoint_timeout: DurationLike) -> CheckpointConfig:
-        """How long a savepoint may take."""
+        """Accepted: a micro-batch ends, or the job fails; it is not given up half-way."""
         return self._set_millis("timeout", checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:

@@ -69,7 +69,9 @@ def _end_soon(job: JobHandle) -> None:
 
 def collecting_end(stream: DataStream, deliver: Callable[[list[Any]], None]) -> Step:
     """The end of a stream whose records are handed to the program itself."""
-    return stream._sink(CollectSink(deliver), "Collect")._step
+    end = stream._sink(CollectSink(deliver), "Collect")._step
+    end.inner = True
+    return end
 
 
 def to_dataframe(stream: DataStream) -> Any:
@@ -88,6 +90,7 @@ def to_dataframe(stream: DataStream) -> Any:
         stream.get_type(),
         [(stream._origins, stream._partitioning)],
     )
+    end.inner = True
     program = env._graph.cut_off([end])
     env.get_spark_session()
     return executor().frame_of(program, end, env.job_spec("dataframe"))

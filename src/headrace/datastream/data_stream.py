@@ -364,6 +364,7 @@ class DataStream:
         if isinstance(self._partitioning, Forward):
             return self._origins
         passed = self._transform("pass", "Partition", MapOperator(_same), self.get_type())
+        passed._step.inner = True
         return passed._origins
 
     def connect(self, ds: Any) -> Any:
@@ -415,6 +416,7 @@ class DataStream:
         if isinstance(assigner, ColumnAssigner) and assigner.spark_only:
             native = NativeStep(NativeKind.STAMP, (assigner.column,))
             stream = self._transform("stamp", "Timestamps", None, self.get_type(), native=native)
+            stream._step.inner = True
         operator = timestamps_operator(watermark_strategy)
         return stream._transform("timestamps", "Timestamps/Watermarks", operator, self.get_type())
 

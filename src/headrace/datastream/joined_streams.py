@@ -182,6 +182,7 @@ def _marked(stream: DataStream, side: int) -> DataStream:
     partitioning = None if stream._keying() is not None else stream._partitioning
     plain = DataStream(stream._env, stream._origins, partitioning)
     marked = plain.map(SideOf(side), output_type=Types.PICKLED_BYTE_ARRAY()).name("Join side")
+    marked._step.inner = True
     widths = {origin.step.parallelism for origin in stream._origins}
     if len(widths) == 1 and not any(origin.step.is_source for origin in stream._origins):
         marked._step.parallelism = widths.pop()

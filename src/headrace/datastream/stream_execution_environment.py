@@ -14,6 +14,7 @@ from headrace.common.call_site import call_site
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
+from headrace.common.options import OPTIONS
 from headrace.common.restart_strategy import strategy_as_options, strategy_from_options
 from headrace.common.time import to_millis
 from headrace.datastream.arguments import check_instance
@@ -131,11 +132,11 @@ class StreamExecutionEnvironment:
         return int(self._settings().get_duration("execution.buffer-timeout.interval", 100))
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Show every step outside of chains."""
+        """Accepted: the steps of a stage always run in one task."""
         return self._set("pipeline.operator-chaining.enabled", "false")
 
     def is_chaining_enabled(self) -> bool:
-        """Whether plans show chains."""
+        """Whether disable_operator_chaining was not called; it has no effect."""
         return bool(
             self._settings().get_boolean("pipeline.operator-chaining.enabled", default_value=True)
         )
@@ -228,7 +229,7 @@ class StreamExecutionEnvironment:
 
     def _append(self, key: str, values: tuple[str, ...]) -> None:
         known = [part for part in self._configuration.get_string(key, "").split(",") if part]
-        self._set(key, ",".join([*known, *(value.removeprefix("file://") for value in values)]))
+        self._set(key, ",".join([*known, *map(_without_scheme, values)]))
 
     def add_python_file(self, file_path: str) -> None:
         """A module, package folder or zip that the workers of a cluster need."""
@@ -302,6 +303,7 @@ class StreamExecutionEnvironment:
         stream = DataStream(self, [Origin(step, None, produced)])
         if watermark_strategy is None or _says_nothing(watermark_strategy):
             return stream
+        step.inner = True  # uid() of what comes back names the step behind it
         return stream.assign_timestamps_and_watermarks(watermark_strategy)
 
     def from_collection(self, collection: Any, type_info: Any = None) -> DataStream:
@@ -383,15 +385,11 @@ class StreamExecutionEnvironment:
             parallelism=parallelism,
             max_parallelism=None if maximum < 0 else maximum,
             master=settings.get_string("spark.master", f"local[{max(parallelism, 2)}]"),
-            spark_settings={
-                key: str(value)
-                for key, value in values.items()
-                if key.startswith("spark.") and key != "spark.master"
-            },
+            spark_settings=_spark_settings(settings),
             options=values,
             checkpoint_dir=settings.get_string("execution.checkpointing.dir", "") or None,
             interval_ms=max(0, self.get_checkpoint_interval()),
-            job_parameters=self._config.get_global_job_parameters() or {},
+            job_parameters=settings.get(OPTIONS["pipeline.global-job-parameters"]) or {},
             session=self._session,
             kind=kind,
         )
@@ -410,6 +408,22 @@ class StreamExecutionEnvironment:
 
     def close(self) -> None:
         """Nothing to release: Spark lives on for other environments of this process."""
+
+
+def _spark_settings(settings: Configuration) -> dict[str, str]:
+    """What goes to Spark as it is, with Flink's options for jars among its own."""
+    values = settings.to_dict()
+    found = {k: v for k, v in values.items() if k.startswith("spark.") and k != "spark.master"}
+    jars = [jar for jar in found.get("spark.jars", "").split(",") if jar]
+    for key in ("pipeline.jars", "pipeline.classpaths"):
+        listed = Configuration.parse_list_value(values.get(key))
+        jars += [_without_scheme(jar) for jar in listed]
+    return {**found, "spark.jars": ",".join(dict.fromkeys(jars))} if jars else found
+
+
+def _without_scheme(path: str) -> str:
+    """The path of a file URL, as Spark's own settings have it; other URLs as they are."""
+    return path.removeprefix("file://")
 
 
 def _says_nothing(strategy: WatermarkStrategy) -> bool:

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import DuplicateUidError, EmptyProgramError, InvalidArgumentError
+from headrace.common.typeinfo import PickledBytesTypeInfo
+from headrace.errors import (
+    DuplicateUidError,
+    EmptyProgramError,
+    InvalidArgumentError,
+    MissingUidError,
+    UndeclaredTypeError,
+)
 
 if TYPE_CHECKING:
     from headrace.graph.nodes import Step
@@ -43,6 +50,33 @@ def check_uids(graph: StreamGraph) -> None:
                 where=f"{step.call_site}; first used at {first.call_site}",
                 fix="give one of them another uid; to keep old state, leave the first unchanged",
             )
+
+
+def check_uids_are_given(graph: StreamGraph) -> None:
+    """With ``pipeline.auto-generate-uids: false`` every step of the program names its own state."""
+    for step in graph.steps:
+        if step.uid is None and not step.inner:
+            raise MissingUidError(
+                f"step {step.name!r} has no uid, and pipeline.auto-generate-uids is false",
+                where=step.call_site,
+                fix="give it one with .uid('...'), or set pipeline.auto-generate-uids to true",
+            )
+
+
+def check_types_are_declared(graph: StreamGraph) -> None:
+    """With ``pipeline.generic-types: false`` no step hands on records that would be pickled."""
+    for step in graph.steps:
+        for edge in step.inputs:
+            origin = edge.origin
+            if isinstance(edge.record_type, PickledBytesTypeInfo) and not origin.inner:
+                of = f"side output {edge.tag!r} of step" if edge.tag else "step"
+                raise UndeclaredTypeError(
+                    f"the records of {of} {origin.name!r} have no declared type, so they would be "
+                    "pickled, and pipeline.generic-types is false",
+                    where=origin.call_site,
+                    fix="declare the type: output_type=Types..., type_info=Types..., or a type "
+                    "hint of the function; or set pipeline.generic-types to true",
+                )
 
 
 def check_parallelism(graph: StreamGraph) -> None:

@@ -57,6 +57,8 @@ class Step:
     # the output type was only inferred: a record that does not fit is pickled, not refused
     inferred: bool = False
     uid: str | None = None
+    # made by headrace within a call for another step: the program has no hold of it to name it
+    inner: bool = False
     parallelism: int | None = None
     max_parallelism: int | None = None
     description: str | None = None

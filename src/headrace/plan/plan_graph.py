@@ -44,6 +44,9 @@ class PlanOptions:
     restored_max_parallelism: dict[str, int] = field(default_factory=dict)
     # False where no Catalyst is there to run column expressions: Python then evaluates all of them
     native: bool = True
+    # pipeline.auto-generate-uids and pipeline.generic-types
+    auto_uids: bool = True
+    generic_types: bool = True
 
 
 @dataclass(frozen=True, slots=True)

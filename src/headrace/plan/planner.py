@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import cloudpickle
 
 from headrace.errors import HeadraceError, UnserializableFunctionError
-from headrace.graph.checks import check_graph
+from headrace.graph.checks import check_graph, check_types_are_declared, check_uids_are_given
 from headrace.plan.plan_graph import PlanGraph, PlanOptions
 from headrace.plan.rules.assign_levels import assign_levels
 from headrace.plan.rules.choose_native_program import choose_native_program
@@ -63,10 +63,14 @@ def plan(
         types: the host's analyser, which finds the types of native steps; None without one.
     """
     check_graph(graph)
+    if not options.auto_uids:
+        check_uids_are_given(graph)
     check_functions_can_travel(graph)
     planned = PlanGraph(graph, options, types)
     for rule in RULES:
         planned = rule(planned)
+    if not options.generic_types:  # last: by now the host has said the types of native steps
+        check_types_are_declared(planned.graph)
     return physical_plan(planned)
 
 

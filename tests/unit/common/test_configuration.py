@@ -10,6 +10,7 @@ import pytest
 from headrace.common.config_options import ConfigOptions
 from headrace.common.configuration import Configuration, effective_configuration, read_environment
 from headrace.common.execution_config import ExecutionConfig
+from headrace.common.option_families import FAMILIES
 from headrace.common.options import OPTIONS, describe_options, find_option
 from headrace.common.time import Duration
 from headrace.datastream.checkpoint_config import CheckpointConfig
@@ -190,7 +191,8 @@ def test_options_are_described() -> None:
     table = describe_options()
     assert "| `parallelism.default` | int | (none) |" in table
     assert "| `rest.port` | int | `8081` |" in table
-    assert table.count("\n") == len(OPTIONS) + 2
+    assert "| `taskmanager.*` | string | (none) | accepted without effect |" in table
+    assert table.count("\n") == len(OPTIONS) + len(FAMILIES) + 2
 
 
 def test_options_of_the_users_own() -> None:

@@ -75,6 +75,26 @@ def duplicate_uid() -> None:
     env.explain()
 
 
+def missing_uid() -> None:
+    env = _env()
+    env.get_config().disable_auto_generated_uids()
+    env.from_collection([1]).uid("numbers").map(str).print().uid("out")
+    env.explain()
+
+
+def undeclared_type() -> None:
+    env = _env()
+    env.get_config().disable_generic_types()
+    env.from_collection([1], Types.LONG()).map(lambda x: x).print()
+    env.explain()
+
+
+def refused_option() -> None:
+    env = _env()
+    env._set("security.ssl.rest.enabled", "true")
+    env.explain()
+
+
 def unserializable_closure() -> None:
     lock = threading.Lock()
     env = _env()
@@ -261,6 +281,9 @@ def packets_missing() -> None:
 MESSAGES: list[Callable[[], None]] = [
     empty_program,
     duplicate_uid,
+    missing_uid,
+    undeclared_type,
+    refused_option,
     unserializable_closure,
     parallelism_above_max,
     key_by_nonsense,

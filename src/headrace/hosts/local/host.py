@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from headrace.spi.job_spec import JobSpec
 
 _POLL_S = 0.01
-_RECORDS_PER_EPOCH = 100_000
 T = TypeVar("T")
 
 
@@ -63,7 +62,7 @@ class LocalHost:
 
     def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> LocalRun:
         """A new run over what the job's file holds."""
-        limit = self._spec.option("source.max-records-per-batch") or _RECORDS_PER_EPOCH
+        limit = self._spec.option("source.max-records-per-batch")
         return LocalRun(
             plan,
             Database(_folder(place)),

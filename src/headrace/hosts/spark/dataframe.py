@@ -30,7 +30,7 @@ def dataframe_of(plan: PhysicalPlan, end: Step, spec: JobSpec, base: SparkSessio
     native = plan.native_job
     settings = {**native_settings(native, own_query=False), **spec.spark_settings}
     spark = job_session(base, settings, plan.slots)
-    options = SourceOptions.from_configuration(spec.options, parallelism=spec.parallelism)
+    options = SourceOptions.of(spec)
     job_dir = spec.checkpoint_dir or _scratch_dir()
     if native is not None:
         return native_frame(native, spark, job_dir, options)

@@ -102,11 +102,8 @@ class SparkHost:
 
     def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> MicroBatchRun:
         """A new query over the plan."""
-        options = SourceOptions.from_configuration(
-            self._spec.options,
-            parallelism=self._spec.parallelism,
-            unlimited=plan.batch,
-            in_pieces=self._spec.kind == "preview",
+        options = SourceOptions.of(
+            self._spec, unlimited=plan.batch, in_pieces=self._spec.kind == "preview"
         )
         native = plan.native_job
         program: _Program = (

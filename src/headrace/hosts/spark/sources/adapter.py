@@ -12,15 +12,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from headrace.errors import ConfigurationError
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
     from headrace.hosts.spark.sources.layouts import SourceLayout
+    from headrace.spi.job_spec import JobSpec
     from headrace.spi.source import Source
 
 __all__ = ["OpenedSource", "SourceAdapter", "SourceOptions", "SourceRequest"]
@@ -39,36 +38,28 @@ class SourceOptions:
         piece_writers: those of large files that are read in pieces; None to take files as a whole.
     """
 
-    max_records_per_batch: int = 400_000
-    max_files_per_batch: int | None = 1_000
+    max_records_per_batch: int
+    max_files_per_batch: int | None
     parallelism: int = 1
     piece_writers: list[PieceWriter] | None = None
 
     @staticmethod
-    def from_configuration(
-        values: Mapping[str, Any],
-        *,
-        parallelism: int = 1,
-        unlimited: bool = False,
-        in_pieces: bool = False,
-    ) -> SourceOptions:
-        """Reads the two keys, if they are there.
+    def of(spec: JobSpec, *, unlimited: bool = False, in_pieces: bool = False) -> SourceOptions:
+        """What a job says.
 
         Args:
-            values: the configuration.
-            parallelism: of the job.
-            unlimited: one batch takes everything, whatever the keys say: BATCH mode.
+            spec: of the job.
+            unlimited: one batch takes everything, whatever the options say: BATCH mode.
             in_pieces: large files are read in pieces, for a preview.
-
-        Raises:
-            ConfigurationError: a value is not a positive whole number.
         """
         if unlimited:
-            return SourceOptions(_EVERYTHING, None, parallelism)
-        defaults = SourceOptions()
-        records = _positive(values, "source.max-records-per-batch", defaults.max_records_per_batch)
-        files = _positive(values, "source.max-files-per-batch", defaults.max_files_per_batch or 0)
-        return SourceOptions(records, files, parallelism, [] if in_pieces else None)
+            return SourceOptions(_EVERYTHING, None, spec.parallelism)
+        return SourceOptions(
+            spec.option("source.max-records-per-batch"),
+            spec.option("source.max-files-per-batch"),
+            spec.parallelism,
+            [] if in_pieces else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +117,3 @@ class SourceAdapter(ABC, Generic[SourceT]):
         What `Source.is_exhausted` is asked with. For sources that Spark itself reads, its offsets.
         """
         return list(offsets)
-
-
-def _positive(values: Mapping[str, Any], key: str, default: int) -> int:
-    value = values.get(key, default)
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1:
-        raise ConfigurationError(
-            f"{key} must be a positive whole number, got {value!r}", fix=f"set {key}: {default}"
-        )
-    return number

@@ -16,6 +16,7 @@ from headrace.hosts.spark.sources.collection_reader import CollectionAdapter
 from headrace.hosts.spark.sources.dataframe_source import DataFrameAdapter, DataFrameSource
 from headrace.hosts.spark.sources.file_reader import FileAdapter
 from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
+from headrace.spi.job_spec import JobSpec
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
@@ -56,7 +57,7 @@ def open_source(
         source: any source of headrace.
         spark: the session that will run the query.
         job_dir: the job's directory, the same one after a restart; may be a URI.
-        options: limits of a batch.
+        options: limits of a batch; those of a job that sets nothing if None.
         source_id: names the source within the job, the same after a restart (its uid).
 
     Raises:
@@ -64,7 +65,8 @@ def open_source(
         UnserializableFunctionError: a source written in Python cannot be pickled.
         UnsupportedStepError: the source is of a kind that Spark has no reader for.
     """
-    request = SourceRequest(spark, job_dir, source_id, options or SourceOptions(), columns=True)
+    limits = options or SourceOptions.of(JobSpec(source_id, parallelism=1))
+    request = SourceRequest(spark, job_dir, source_id, limits, columns=True)
     return ADAPTERS.of(source).open(source, request).frame
 
 
