@@ -127,7 +127,7 @@ def plan_options(
         job_id=job_id,
         job_name=spec.name,
         job_parameters=spec.job_parameters,
-        native=spec.option("headrace.execution.host") != "local",
+        native=spec.option("headrace.execution.host") == "spark",  # only there is a Catalyst
         auto_uids=spec.option("pipeline.auto-generate-uids"),
         generic_types=spec.option("pipeline.generic-types"),
     )

@@ -18,7 +18,7 @@ from headrace.connectors.files.source import (
     FileSourceBuilder,
     FileSplitAssignerProvider,
 )
-from headrace.formats.file_format import BulkFormat, StreamFormat
+from headrace.formats.file_format import BulkFormat, MalformedRecords, StreamFormat
 
 __all__ = [
     "BucketAssigner",
@@ -31,6 +31,7 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "MalformedRecords",
     "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "RollingPolicy",

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from headrace.spi.job_spec import JobSpec
 
 _POLL_S = 0.01
+# a function that hangs must not keep a cancelled job alive for ever
+_PATIENCE_S = 30.0
 T = TypeVar("T")
 
 
@@ -176,7 +178,7 @@ class LocalRun:
         """Release everything."""
         self.stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(_PATIENCE_S)
         if not self._thread.is_alive():
             self._release()
 
