@@ -166,7 +166,7 @@ def test_nothing_is_kept_for_keys_that_are_done(monkeypatch: pytest.MonkeyPatch)
         states = [
             operator.runtime.store.content  # type: ignore[attr-defined]
             for (level, _), task in job._stages.tasks.items()
-            if level
+            if level > 0
             for operator in task.operators.values()
         ]
     assert states

@@ -32,9 +32,10 @@ create table if not exists committed (epoch integer primary key, positions text)
 
 
 class EpochPlan(NamedTuple):
-    """Up to where an epoch reads every source, and its commands."""
+    """From where to where an epoch reads every source, and its commands."""
 
     epoch: int
+    starts: list[Any]
     ends: list[Any]
     commands: list[str]
 
@@ -79,7 +80,7 @@ class Database:
         with self._lock:
             self._connection.execute("begin")
             self._connection.execute("delete from planned")
-            content = json.dumps([plan.ends, plan.commands])
+            content = json.dumps([plan.starts, plan.ends, plan.commands])
             self._connection.execute("insert into planned values (?, ?)", (plan.epoch, content))
             self._connection.execute("commit")
 

@@ -256,7 +256,7 @@ class LocalRun:
         if not (ends != self._positions or commands or first):
             return None
         self._idle = False
-        plan = EpochPlan(0 if last is None else last + 1, ends, commands)
+        plan = EpochPlan(0 if last is None else last + 1, self._positions, ends, commands)
         self._database.plan(plan)
         return plan
 
@@ -281,9 +281,12 @@ class LocalRun:
             adapter.commit(source, position)
 
     def _work(self, plan: EpochPlan) -> EpochResults:
+        # a repeated epoch begins where it began before, whatever the source calls its beginning now
         inputs = [
             [list(adapter.read(source, start, end))]
-            for (adapter, source, start), end in zip(self._each(), plan.ends, strict=True)
+            for adapter, source, start, end in zip(
+                self._adapters, self._sources, plan.starts, plan.ends, strict=True
+            )
         ]
         return self._stages.run(plan.epoch, inputs, commands=plan.commands)
 

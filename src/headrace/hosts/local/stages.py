@@ -65,7 +65,8 @@ class LocalStages:
         mail: Mail = {}
         for number, (source, tasks) in enumerate(zip(self._plan.sources, inputs, strict=False)):
             for part, parts in enumerate(tasks):
-                task = self._new_task(source.stage, part, DictStore())
+                # in front of the first exchange nothing is kept but the user's functions
+                task = self._task(source.stage, (-1 - number, part), DictStore)
                 packets = task.run_source(parts, epoch, uuid.uuid4().hex)
                 _deliver(mail, number * _CHANNELS_PER_SOURCE + part, packets)
         if commands := list(commands):
@@ -79,19 +80,18 @@ class LocalStages:
     def _run_stage(self, stage: StagePlan, mail: Mail, epoch: int) -> Mail:
         following: Mail = {}
         for subtask, packets in sorted(mail.items()):
-            task = self._task(stage, subtask)
+            place = (stage.level, subtask)
+            task = self._task(stage, place, lambda place=place: self._store_of(*place))  # type: ignore[misc]
             _deliver(following, subtask, task.run_packets(packets, epoch, uuid.uuid4().hex))
         return following
 
-    def _task(self, stage: StagePlan, subtask: int) -> Task:
-        key = (stage.level, subtask)
-        if key not in self.tasks:
-            self.tasks[key] = self._new_task(stage, subtask, self._store_of(*key))
-        return self.tasks[key]
-
-    def _new_task(self, stage: StagePlan, subtask: int, store: PageStore) -> Task:
-        copied = pickle.loads(cloudpickle.dumps(stage))  # as a worker gets it
-        return Task(copied, subtask, store, clock=self._clock)
+    def _task(
+        self, stage: StagePlan, place: tuple[int, int], store: Callable[[], PageStore]
+    ) -> Task:
+        if place not in self.tasks:
+            copied = pickle.loads(cloudpickle.dumps(stage))  # as a worker gets it
+            self.tasks[place] = Task(copied, place[1], store(), clock=self._clock)
+        return self.tasks[place]
 
     def forget(self) -> None:
         """As if all processes had died: only what is stored survives."""
