@@ -23,10 +23,11 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.clock import wall_clock
+from headrace.control.executor import check_gives_all_at_once
 from headrace.control.metrics import JobMetrics
 from headrace.data.records import Records
 from headrace.datastream.collecting import collecting_end
-from headrace.errors import PlanError, UnsupportedStepError
+from headrace.errors import UnsupportedStepError
 from headrace.hosts.local.sources import LocalSource
 from headrace.hosts.local.stages import LocalStages
 from headrace.plan.planner import PlanOptions, plan
@@ -240,13 +241,8 @@ def _check_can_be_collected(physical: PhysicalPlan) -> None:
                 where=str(each.step.call_site),
                 fix="use a bounded source, or feed a LocalRunner batch by batch",
             )
-        if physical.batch and not each.source.gives_all_at_once():
-            raise PlanError(
-                f"{each.source.describe()} gives its records little by little, and BATCH mode "
-                "takes all of them at once",
-                where=each.step.call_site,
-                fix="use RuntimeExecutionMode.STREAMING",
-            )
+    if physical.batch:
+        check_gives_all_at_once(physical)
 
 
 def _cut(records: list[Any], parts: int) -> list[list[Any]]:

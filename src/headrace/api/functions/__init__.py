@@ -6,8 +6,6 @@ joining.py, endpoints.py (sources and sinks), asynchronous.py.  Next: runtime/op
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.api.functions.asynchronous import (
     AsyncFunction,
     AsyncRetryPredicate,
@@ -55,7 +53,6 @@ from headrace.api.functions.windowed import (
     WindowFunction,
 )
 from headrace.api.timerservice import TimerService
-from headrace.missing import missing_attribute
 
 __all__ = [
     "AggregateFunction",
@@ -95,7 +92,3 @@ __all__ = [
     "TimerService",
     "WindowFunction",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    return missing_attribute(__name__, name)
