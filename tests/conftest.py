@@ -1,6 +1,7 @@
 """What every test shares: loopback only, this interpreter in workers, marks by folder.
 
-Next: tests/spark/conftest.py for the Spark session, services.py for PostgreSQL and Redis.
+Next: tests/spark/conftest.py for the Spark session, services.py for PostgreSQL and Redis,
+kafka_broker.py for Kafka.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kafka_broker import kafka  # noqa: F401 - a fixture for all tests
 from services import postgres, redis_server, services_folder  # noqa: F401 - fixtures for all tests
 
 ROOT = Path(__file__).resolve().parent.parent

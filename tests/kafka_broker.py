@@ -1,0 +1,204 @@
+"""A real Kafka broker for tests and benchmarks: one node in KRaft mode, on loopback.
+
+In: nothing but Java and Spark's jars: the Ivy among them fetches Kafka's, once, into a cache of the
+user's.  Out: `KafkaServer`, and the fixture `kafka`, which tests/conftest.py hands to all tests.
+Without a network the tests that need it are skipped, and fail in CI.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERSION = "4.1.1"
+_HEAP = "-Xmx512m"
+
+
+def kafka_jars() -> Path:
+    """The folder with Kafka's jars; fetches them if they are not there.
+
+    Raises:
+        RuntimeError: they cannot be had.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headrace-tests"
+    jars = cache / f"kafka-{VERSION}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:  # two test runs may begin at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.exists():
+            _fetch(jars)
+    return jars
+
+
+def _fetch(jars: Path) -> None:
+    import pyspark
+
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    unfinished = Path(tempfile.mkdtemp(dir=jars.parent))
+    pattern = f"{unfinished}/[artifact]-[revision](-[classifier]).[ext]"
+    command = ["java", "-jar", str(ivy), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
+    command += ["-confs", "default", "-types", "jar", "bundle", "-retrieve", pattern]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    if done.returncode or not list(unfinished.glob("kafka_2.13-*.jar")):
+        shutil.rmtree(unfinished)
+        raise RuntimeError(f"Kafka's jars could not be fetched: {done.stdout[-1000:]}")
+    unfinished.rename(jars)
+
+
+class KafkaServer(Server):
+    """A broker that can be stopped, killed and started again on its port, with its topics."""
+
+    def __init__(self, folder: Path, settings: dict[str, str] | None = None) -> None:
+        port = free_port()
+        properties = _properties(folder, port, free_port()) | (settings or {})
+        file = folder / "server.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        java = ["java", _HEAP, "-cp", f"{kafka_jars()}/*"]
+        _format(java, file)
+        super().__init__(folder, port, [*java, "kafka.Kafka", str(file)])
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def answers(self) -> bool:
+        try:
+            with closing(socket.create_connection(("127.0.0.1", self.port), timeout=1)):
+                pass
+            self.admin().list_topics(timeout=5)
+        except Exception:  # not up yet, however it says so
+            return False
+        return True
+
+    def admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def create_topic(self, partitions: int = 1, name: str | None = None, **config: str) -> str:
+        """A new topic, with a name of its own unless one is given."""
+        from confluent_kafka.admin import NewTopic
+
+        topic = name or f"topic-{uuid.uuid4().hex[:8]}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin = self.admin()  # a client that is let go takes its requests along
+        admin.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(30)
+        return topic
+
+    def send(self, topic: str, values: list[Any], *, partition: int | None = None) -> None:
+        """Produces values: bytes or text, or dicts with produce's arguments; waits for them."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5})
+        where = {} if partition is None else {"partition": partition}
+        for value in values:
+            message = value if isinstance(value, dict) else {"value": value}
+            producer.produce(topic, **{**where, **message})
+            producer.poll(0)
+        assert producer.flush(30) == 0
+
+    def read(self, topic: str, *, isolation: str = "read_committed") -> list[Any]:
+        """All messages of a topic, by partition and offset, as a consumer of its own sees them."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": f"test-{uuid.uuid4()}",
+                "isolation.level": isolation,
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+            }
+        )
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+        found, ended = [], 0
+        deadline = time.monotonic() + 60
+        while ended < len(partitions):
+            assert time.monotonic() < deadline, f"topic {topic} does not end"
+            for message in consumer.consume(1000, timeout=1.0):
+                if message.error() is None:
+                    found.append(message)
+                else:
+                    ended += 1
+        consumer.close()
+        return sorted(found, key=lambda message: (message.partition(), message.offset()))
+
+
+def _properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
+    here, controller = f"127.0.0.1:{port}", f"127.0.0.1:{controller_port}"
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://{here},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://{here}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "4",
+        "group.initial.rebalance.delay.ms": "0",
+        "auto.create.topics.enable": "false",
+    }
+
+
+def _format(java: list[str], file: Path) -> None:
+    identity = "aGVhZHJhY2VoZWFkcmFjZQ"  # any 16 bytes, in base 64
+    command = [*java, "kafka.tools.StorageTool", "format", "-t", identity, "-c", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def kafka(services_folder: Path) -> Iterator[KafkaServer]:  # noqa: F811 - the fixture itself
+    """A broker for the whole run; tests take topics of their own."""
+    try:
+        kafka_jars()
+    except RuntimeError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    folder = services_folder / "kafka"
+    folder.mkdir()
+    server = KafkaServer(folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+if __name__ == "__main__":
+    # A broker to try things with: python tests/kafka_broker.py; Ctrl-C ends it.
+    home = Path(tempfile.mkdtemp(prefix="headrace-kafka-"))
+    broker = KafkaServer(home)
+    try:
+        broker.start()
+        sys.stdout.write(f"bootstrap.servers={broker.bootstrap}\n")
+        sys.stdout.flush()
+        assert broker.process is not None
+        broker.process.wait()
+    except KeyboardInterrupt:
+        broker.stop()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
