@@ -431,9 +431,9 @@ class Savepoint:
                 return Recorded(**state.type)
             if state.name == name:
                 raise StateError(
-                    f"{name!r} of operator {uid!r} is not a state of the user's, and cannot be "
-                    "rewritten",
-                    fix="leave the operator out, or change states that functions declare",
+                    f"{name!r} of operator {uid!r} is not a state that a function declared, so it "
+                    "cannot be rewritten",
+                    fix="remove the operator, or change states that functions declare",
                 )
         return None
 
@@ -453,7 +453,7 @@ class Savepoint:
         storage = Storage.open(location)
         if storage.list("") or storage.folders(""):
             raise SavepointError(
-                "there is something here already, and savepoints are never changed",
+                "there is already something here, and savepoints are never changed",
                 where=location,
                 fix="write to a new directory",
             )
@@ -591,7 +591,7 @@ def _frame_change(data: Any, request: _Request) -> tuple[NewState, Callable[[str
 
 def _columns(wanted: Any, argument: str) -> list[str]:
     if callable(wanted):
-        raise InvalidArgumentError(f"{argument} is a function, and the data are a DataFrame")
+        raise InvalidArgumentError(f"{argument} is a function, but the data is a DataFrame")
     return [wanted] if isinstance(wanted, str) else list(wanted)
 
 

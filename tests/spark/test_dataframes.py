@@ -181,7 +181,7 @@ def test_expressions_of_headrace_run_in_python_where_catalyst_cannot(
     plan = env.explain()
     env.execute("expressions in Python")
 
-    assert plan.count("column expressions evaluated in Python: stands behind 'Map'") == 1
+    assert plan.count("column expressions evaluated in Python: comes after 'Map'") == 1
     assert sorted(found) == [(4, 0), (5, 50), (6, 100), (7, 150), (8, 200)]
 
 
@@ -217,7 +217,7 @@ def test_a_spark_column_where_catalyst_cannot_run_is_refused(
     with pytest.raises(UnsupportedStepError) as caught:
         env.execute("impossible")
 
-    assert "stands behind 'Map', which runs in Python" in caught.value.message
+    assert "comes after 'Map', which runs in Python" in caught.value.message
     assert "# behind Python" in str(caught.value)
     assert "headrace's col(...)" in str(caught.value.fix)
 

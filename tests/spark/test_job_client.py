@@ -119,7 +119,7 @@ def test_a_preview_gives_what_it_has_when_time_is_up(
     found = never.preview(3, timeout="2s")
 
     assert found == []
-    assert found.stopped_because == "time ran out after 2 s; the stream goes on"
+    assert found.stopped_because == "time ran out after 2 s; the stream continues"
     assert running_queries() == 0
 
 
@@ -185,7 +185,7 @@ def test_a_preview_of_a_source_without_records_ends_and_says_so(
 
     found = env.from_source(watched, None, "lines").preview(5, timeout="1s")
 
-    assert repr(found) == "[]  # time ran out after 1 s; the stream goes on"
+    assert repr(found) == "[]  # time ran out after 1 s; the stream continues"
 
 
 def test_collect_with_a_limit_gives_a_list_of_so_many_and_ends_the_job(

@@ -160,7 +160,7 @@ def test_a_collection_without_a_type_travels_in_pickled_chunks(job: Job) -> None
 
 def test_a_shorter_collection_after_a_restart_is_refused(job: Job) -> None:
     job.run(CollectionSource([1, 2, 3], Types.LONG()))
-    with pytest.raises(Exception, match="the checkpoint says that 3 were already read"):
+    with pytest.raises(Exception, match="the checkpoint says that it was already read up to 3"):
         job.run(CollectionSource([1], Types.LONG()))
 
 

@@ -76,7 +76,7 @@ def test_the_interpreter_of_running_workers_cannot_change(make_env: Callable[...
     assert list(told.execute_and_collect()) == [sys.executable]
     env.set_python_executable("/bin/sh")
     try:
-        with pytest.raises(ConfigurationError, match="Spark is running with"):
+        with pytest.raises(ConfigurationError, match="Spark is already running with"):
             list(env.from_collection([1]).execute_and_collect())
     finally:
         os.environ.pop("PYSPARK_PYTHON")

@@ -57,8 +57,8 @@ def explain(
         found = [one for one in captured if name in (None, one.name)]
         if not found:
             raise EmptyProgramError(
-                f"{program} executes nothing" + (f" of the name {name!r}" if name else ""),
-                fix="call env.execute(), or give module:function a function that does",
+                f"{program} executes nothing" + (f" named {name!r}" if name else ""),
+                fix="call env.execute(), or name a function that does as module:function",
             )
         if as_json:
             show_json({"jobs": [_document(one) for one in found]})
@@ -66,8 +66,8 @@ def explain(
             typer.echo("\n\n".join(_text(one) for one in found))
     if error is not None:
         people().print(
-            f"the program ended after that with {error_text(error)}\n"
-            "(results that it waits for do not come while it is explained)",
+            f"after that the program ended with {error_text(error)}\n(a program that waits "
+            "for results gets none while it is only explained)",
             style="yellow",
             markup=False,
         )

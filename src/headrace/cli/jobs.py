@@ -46,7 +46,7 @@ _WIDE, _FOR_PATHS = 110, 30
 _NO_TIME = -(1 << 63)
 _END_OF_TIME = (1 << 63) - 1
 
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for the job's end.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for the job to end.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -63,14 +63,14 @@ def register(app: typer.Typer) -> None:
 def list_jobs(
     every: Annotated[
         bool,
-        typer.Option("--all", "-a", help="Ended and lost jobs as well, previews and collects too."),
+        typer.Option("--all", "-a", help="Include ended and lost jobs, previews and collects."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the jobs that are running on this machine.
 
-    A job whose driver died without a word is LOST: run its program again to go on from its
-    checkpoint.
+    A job whose driver died is LOST: run its program again to continue from
+    its checkpoint.
 
     \b
     Examples:
@@ -126,9 +126,9 @@ def _table(records: list[JobRecord], width: int) -> Table:
 def status(job: JobText, as_json: AsJson = False) -> None:
     """Show one job: its state, its counts by operator, its failures.
 
-    A name means the newest job of that name, one that is running if there is one.
+    A name means the newest job with that name, and a running one if there is any.
 
-    Exit code 1 if the job failed or was lost, so that scripts can ask.
+    Exit code 1 if the job failed or was lost, for use in scripts.
 
     \b
     Examples:
@@ -174,7 +174,7 @@ def _facts(record: JobRecord) -> dict[str, str]:
         "program": record.program,
         "driver": str(record.driver),
         "parallelism": str(record.parallelism),
-        "checkpoint": record.checkpoint or "(temporary, gone with the job)",
+        "checkpoint": record.checkpoint or "(temporary, deleted with the job)",
         "batches": f"{record.batches}{last}",
         "restarts": f"{record.restarts} ({record.restart_strategy})",
         "log": record.log or "",
@@ -217,7 +217,7 @@ def _output() -> Console:
 
 
 def cancel(job: JobText, timeout: Timeout = 60.0, as_json: AsJson = False) -> None:
-    """End a job now. The batch that is running is thrown away; what was committed stays.
+    """End a job now. The running batch is thrown away; what was committed stays.
 
     \b
     Examples:
@@ -233,28 +233,29 @@ def stop(
         bool,
         typer.Option(
             "--drain",
-            help="Let event time reach its end first: all windows and timers fire. If the job is "
-            "run again, event time begins anew.",
+            help="Let event time reach its end first: all windows and timers fire. If the job "
+            "runs again, event time starts again.",
         ),
     ] = False,
     savepoint: Annotated[
         bool,
         typer.Option(
-            "--savepoint", help="Write a savepoint of exactly where it ended, into DIR if given."
+            "--savepoint",
+            help="Write a savepoint of exactly where the job ended, into DIR if given.",
         ),
     ] = False,
     folder: Annotated[
         str | None,
         typer.Argument(
             metavar="[DIR]",
-            help="With --savepoint: where its directory is made; "
-            "execution.checkpointing.savepoint-dir of the job if it is not given.",
+            help="With --savepoint: where to create its directory; by default the job's "
+            "execution.checkpointing.savepoint-dir.",
         ),
     ] = None,
     timeout: Timeout = 300.0,
     as_json: AsJson = False,
 ) -> None:
-    """End a job behind the batch that is running, with its checkpoint complete.
+    """End a job after the running batch, with its checkpoint complete.
 
     \b
     Examples:
@@ -268,7 +269,7 @@ def stop(
     elif folder is not None:
         with told_errors(as_json=as_json):
             raise InvalidArgumentError(
-                f"{folder!r} is where a savepoint could go, and none was asked for",
+                f"a directory {folder!r} was given without --savepoint",
                 fix=f"headrace stop {job} --savepoint {folder}",
             )
     _end(job, "stop", arguments, timeout, as_json=as_json)
@@ -305,8 +306,8 @@ def _wait_for_end(job_id: str, deadline: float, display: Any) -> JobRecord:
         display.update(f"{record.name}: {record.state}, {record.batches} batches")
         if time.monotonic() > deadline:
             raise JobError(
-                f"job {record.name!r} was asked to end, and is still {record.state}",
-                fix="it goes on with that; `headrace status` shows when it is done",
+                f"job {record.name!r} was asked to end, but is still {record.state}",
+                fix="it is still ending; `headrace status` shows when it has ended",
             )
         time.sleep(0.1)
     if record is None:

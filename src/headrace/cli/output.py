@@ -49,7 +49,7 @@ FOUND_BEFORE_START = (
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobText = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Id of the job, the beginning of it, or its name."),
+    typer.Argument(metavar="ID", help="Id of the job, the beginning of its id, or its name."),
 ]
 
 

@@ -51,7 +51,7 @@ def run_program(target: str, arguments: Sequence[str]) -> None:
     else:
         raise InvalidArgumentError(
             f"{target!r} is neither a script nor module:function",
-            fix="give the path of a .py file, or such as my_package.jobs:main",
+            fix="give the path of a .py file, or a function such as my_package.jobs:main",
         )
 
 
@@ -67,7 +67,7 @@ def _run_script(path: Path, arguments: Sequence[str]) -> None:
         code = compile(path.read_bytes(), str(path), "exec")
     except (SyntaxError, ValueError) as error:
         raise InvalidArgumentError(
-            f"{path} is no Python script: {error}", where=f"{path}:{getattr(error, 'lineno', 1)}"
+            f"{path} is not a Python script: {error}", where=f"{path}:{getattr(error, 'lineno', 1)}"
         ) from None
     main = types.ModuleType("__main__")
     main.__file__, main.__dict__["__builtins__"] = str(path), builtins
@@ -84,7 +84,8 @@ def _run_function(target: str, arguments: Sequence[str]) -> None:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise  # the module is there; something that it imports is not
             raise InvalidArgumentError(
-                f"there is no module {name!r}", fix="modules are looked for in this directory too"
+                f"there is no module {name!r}",
+                fix="modules are also searched for in this directory",
             ) from None
         function = getattr(module, wanted, None)
         if not callable(function):
@@ -103,7 +104,7 @@ def _call(function: Callable[..., Any], target: str) -> None:
     if len(needed) > 1:
         raise InvalidArgumentError(
             f"{target} needs {len(needed)} arguments",
-            fix="take none, and read sys.argv; or one, the StreamExecutionEnvironment",
+            fix="take no argument and read sys.argv, or take one, the StreamExecutionEnvironment",
         )
     if not needed:
         function()

@@ -71,7 +71,7 @@ def run(
     parallelism: Parallelism = None,
     name: Annotated[
         str | None,
-        typer.Option(help="The job's name; refused while another job with it is running."),
+        typer.Option(help="The job's name; refused while another job with this name is running."),
     ] = None,
     definitions: Definitions = None,
     savepoint: Annotated[
@@ -85,7 +85,7 @@ def run(
         typer.Option(
             "--allow-non-restored-state",
             "-n",
-            help="Start although the savepoint holds state that no step claims.",
+            help="Start even if the savepoint holds state that no step claims.",
         ),
     ] = False,
     map_uid: MapUid = None,
@@ -94,7 +94,7 @@ def run(
         typer.Option("--detached", "-d", help="Print the job's id and leave it running."),
     ] = False,
     timeout: Annotated[
-        float, typer.Option(help="Seconds that a detached job has for its start.")
+        float, typer.Option(help="Seconds to wait for a detached job to start.")
     ] = 180.0,
     as_json: AsJson = False,
 ) -> None:
@@ -155,7 +155,9 @@ def run_here(
         run_program(program, arguments)
         _wait_for_jobs()
         if not as_json and not jobs_of_this_process():
-            progress.info("%s has ended and started no job: it did not call env.execute()", program)
+            progress.info(
+                "%s has ended without starting a job: it did not call env.execute()", program
+            )
     except SystemExit as end:
         _wait_for_jobs()
         code = end.code if isinstance(end.code, int) else DONE if end.code is None else JOB_FAILED
@@ -291,7 +293,8 @@ def _wait_for_launch(
             raise typer.Exit(ended or BAD_INPUT)
         time.sleep(0.1)
     raise JobError(
-        f"the program started no job within {timeout_s:g} s; its process {process.pid} goes on",
+        f"the program started no job within {timeout_s:g} s; its process {process.pid} is still "
+        "running",
         where=str(log),
         fix="read its log; `headrace list` shows the job when it runs",
     )

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from headrace.control.savepoints import StoredSavepoint
 
 Location = Annotated[
-    str, typer.Argument(metavar="SAVEPOINT", help="Directory of a savepoint, as it was printed.")
+    str,
+    typer.Argument(
+        metavar="SAVEPOINT", help="Directory of a savepoint, as printed when it was taken."
+    ),
 ]
 _STYLES = {"kept": "green", "new": "blue", "dropped": "yellow", "converted": "cyan", "wrong": "red"}
 
@@ -65,7 +68,7 @@ def register(app: typer.Typer) -> None:
     one.command("take")(take)
     one.command("diff", context_settings=plain)(diff)
     app.add_typer(one, name="savepoint", no_args_is_help=True)
-    group = typer.Typer(help="Look after savepoints.", no_args_is_help=True)
+    group = typer.Typer(help="Manage savepoints.", no_args_is_help=True)
     group.command("list")(list_all)
     group.command()(describe)
     group.command("verify")(verify_one)
@@ -83,11 +86,11 @@ def take(
         str | None,
         typer.Argument(
             metavar="[DIR]",
-            help="Where the savepoint's directory is made; execution.checkpointing.savepoint-dir "
-            "of the job if it is not given.",
+            help="Where to create the savepoint's directory; by default the job's "
+            "execution.checkpointing.savepoint-dir.",
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that it may take.")] = 600.0,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 600.0,
     as_json: AsJson = False,
 ) -> None:
     """Take a savepoint of a running job, which goes on meanwhile, and print where it is.
@@ -113,7 +116,9 @@ def take(
 
 
 def list_all(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="What holds the savepoints.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="The directory that holds the savepoints.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """List the savepoints in a directory, the oldest first.
@@ -196,7 +201,7 @@ def _facts(savepoint: StoredSavepoint) -> dict[str, str]:
     return {
         "savepoint": savepoint.location,
         "job": f"{savepoint.job_name} ({savepoint.job_id[:12]})",
-        "taken": f"{when(savepoint.created_ms)}, behind batch {savepoint.batch_id}{drained}",
+        "taken": f"{when(savepoint.created_ms)}, after batch {savepoint.batch_id}{drained}",
         "headrace": savepoint.headrace,
         "size": f"{savepoint.bytes:,} bytes in {len(savepoint.files)} files",
         "entries": f"{savepoint.entries:,}",
@@ -239,7 +244,7 @@ def verify_one(location: Location, as_json: AsJson = False) -> None:
 
 
 def delete(location: Location, as_json: AsJson = False) -> None:
-    """Delete a savepoint; refuses a directory that is none. Jobs started from it go on.
+    """Delete a savepoint; refuses any other directory. Jobs started from it keep running.
 
     \b
     Examples:
@@ -268,7 +273,9 @@ def diff(
     allow_dropped: Annotated[
         bool,
         typer.Option(
-            "--allow-non-restored-state", "-n", help="State that no step claims may be lost."
+            "--allow-non-restored-state",
+            "-n",
+            help="Allow state that no step claims to be dropped.",
         ),
     ] = False,
     open_functions: Annotated[
@@ -276,12 +283,13 @@ def diff(
         typer.Option(
             "--open-functions",
             help="Call open() of the program's functions here, to list new states of kept "
-            "operators and compare the types of all. Without it that happens when the job starts.",
+            "operators and compare the types of all states. Without it that happens when the job "
+            "starts.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a start of PROGRAM from SAVEPOINT would do, operator by operator.
+    """Show what starting PROGRAM from SAVEPOINT would do, operator by operator.
 
     kept, converted, new (starts empty), dropped (no step claims it), wrong. Exit code 2 if the
     program would not start. No record is read and nothing is changed.
@@ -313,8 +321,8 @@ def diff(
 
 
 _NOT_OPENED = (
-    "not looked at: the states inside of kept operators, which functions declare in open(). New "
-    "ones and those of another type are shown with --open-functions"
+    "not compared: the states inside kept operators, which functions declare in "
+    "open(). --open-functions shows new ones and those of another type"
 )
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 Program = Annotated[str, typer.Argument(metavar="PROGRAM", help="A script, or module:function.")]
 ProgramArguments = Annotated[
-    list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the program.")
+    list[str] | None, typer.Argument(metavar="ARGS", help="Arguments for the program.")
 ]
 Parallelism = Annotated[
     int | None, typer.Option("--parallelism", "-p", min=1, help="Subtasks of every step.")
 ]
 Definitions = Annotated[
     list[str] | None,
-    typer.Option("-D", metavar="KEY=VALUE", help="An option; may be given several times."),
+    typer.Option("-D", metavar="KEY=VALUE", help="An option; can be repeated."),
 ]
 
 MapUid = Annotated[
@@ -34,7 +34,7 @@ MapUid = Annotated[
     typer.Option(
         "--map-uid",
         metavar="OLD:NEW",
-        help="A step whose uid has changed since the savepoint; may be given several times.",
+        help="A step whose uid has changed since the savepoint; can be repeated.",
     ),
 ]
 
@@ -50,7 +50,7 @@ def uid_mapping(pairs: Sequence[str] | None) -> dict[str, str]:
         old, _, new = (part.strip() for part in pair.partition(":"))
         if not old or not new:
             raise InvalidArgumentError(
-                f"--map-uid {pair!r} is not old:new", fix="write for example --map-uid count:totals"
+                f"--map-uid {pair!r} is not old:new", fix="for instance --map-uid count:totals"
             )
         mapping[old] = new
     return mapping
@@ -89,8 +89,8 @@ def read_settings(
         key, equals, value = definition.partition("=")
         if not equals or not key.strip():
             raise ConfigurationError(
-                f"-D {definition!r} has no key=value",
-                fix="write for example -D pipeline.name=orders",
+                f"-D {definition!r} is not key=value",
+                fix="for instance -D pipeline.name=orders",
             )
         settings[key.strip()] = value.strip()
     if parallelism is not None:

@@ -88,7 +88,7 @@ def read(
         place = absolute_place(location)
         found = first_rows(place, uid, name, limit)
         if found is None:
-            with people().status("starting Spark, which alone can read a checkpoint"):
+            with people().status("starting Spark, which is needed to read a checkpoint"):
                 found = _read_with_spark(place, uid, name, limit)
     if as_json:
         show_json({"columns": found.columns, "entries": found.rows, "more": found.more})

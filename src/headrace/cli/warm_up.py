@@ -18,13 +18,14 @@ def register(app: typer.Typer) -> None:
 
 
 def warm_up(
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the archive again.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the archive.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let every later start of a local Spark on this machine take less time.
+    """Make later starts of a local Spark on this machine faster.
 
     Runs a small job and keeps what its Java has loaded, about 190 MB in $HEADRACE_HOME/cache
-    (~/.headrace/cache). Once for every version of Java and Spark; jobs on clusters are not touched.
+    (~/.headrace/cache). Run it once for every version of Java and Spark. Jobs on clusters do not
+    use it.
 
     \b
     Examples:
@@ -40,9 +41,11 @@ def warm_up(
             archive.unlink(missing_ok=True)
             told = f"removed {archive}" if there else f"there is no archive at {archive}"
         else:
-            people().print("running a small job and writing an archive; half a minute or so")
+            people().print(
+                "running a small job and writing an archive; this takes about half a minute"
+            )
             archive = make_archive()
-            told = f"local Spark starts with {archive} from now on"
+            told = f"from now on a local Spark starts with {archive}"
         if as_json:
             show_json({"archive": str(archive), "there": archive.exists()})
         else:

@@ -31,7 +31,7 @@ def class_of_name(path: str) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise StateError(
-            f"stored state names the class {name} of module {module}, which is not there",
+            f"stored state names the class {name} of module {module}, which cannot be found",
             fix="make the class importable under this name again",
         ) from error
     return found

@@ -88,7 +88,7 @@ class ConfigOption(Generic[T]):
         return ConfigurationError(
             f"option {self.key} is {value!r}, expected {expected}",
             where=where,
-            fix=f"write for example {self.key} = {example}",
+            fix=f"for instance {self.key} = {example}",
         )
 
 

@@ -167,7 +167,7 @@ class Configuration:
 
     def _put(self, key: str, value: Any) -> Configuration:
         if not isinstance(key, str) or not key:
-            raise ConfigurationError(f"a key is a text, not {key!r}")
+            raise ConfigurationError(f"a key must be a str, not {key!r}")
         if value is None:
             raise ConfigurationError(
                 f"option {key} is set to None", fix=f"remove_config({key!r}) unsets it"
@@ -275,7 +275,7 @@ def _heed_effect(option: ConfigOption[Any], key: str, where: str) -> None:
         raise ConfigurationError(
             f"option {key} cannot be set: {option.why}",
             where=where,
-            fix=option.instead or f"take {key} away",
+            fix=option.instead or f"remove {key}",
         )
     if option.effect is Effect.ACCEPTED and key not in _said:
         _said.add(key)

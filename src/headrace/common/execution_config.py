@@ -121,11 +121,11 @@ class ExecutionConfig:
         return not self._get("pipeline.generic-types")
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Accepted: Python hands objects on as they are."""
+        """Accepted: Python passes objects on as they are."""
         return self._set("pipeline.object-reuse", value=True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Accepted: Python hands objects on as they are."""
+        """Accepted: Python passes objects on as they are."""
         return self._set("pipeline.object-reuse", value=False)
 
     def is_object_reuse_enabled(self) -> bool:

@@ -18,7 +18,7 @@ __all__ = ["OPTIONS", "describe_options", "find_option", "nearest_keys"]
 
 _NO_ALIGNMENT = "a micro-batch begins and ends everywhere at once: there is nothing to align"
 _NO_REST = (
-    "there is no REST API and no dashboard yet: `headrace list`, `cancel`, `savepoint` reach jobs"
+    "there is no REST API and no dashboard yet: use `headrace list`, `cancel` and `savepoint`"
 )
 _NO_LATENCY = "no latency markers are sent"
 
@@ -28,15 +28,15 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "parallelism.default",
         "int",
         None,
-        "Subtasks of every step that does not say otherwise; the machine's cores, at most 8, if "
-        "not set.",
+        "Subtasks of every step that does not set its own; if not set, the number of the machine's "
+        "cores, at most 8.",
         minimum=1,
     ),
     ConfigOption(
         "pipeline.max-parallelism",
         "int",
         None,
-        "Number of key groups: fixed for the life of a job's state. -1 for not set.",
+        "Number of key groups: fixed for the life of a job's state. -1 means not set.",
         minimum=-1,
     ),
     ConfigOption("pipeline.name", "string", None, "The job's name; wins over execute(name)."),
@@ -53,7 +53,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "pipeline.global-job-parameters",
         "map",
         None,
-        "What RuntimeContext.get_job_parameter finds, as key1:value1,key2:value2.",
+        "Parameters for RuntimeContext.get_job_parameter, as key1:value1,key2:value2.",
     ),
     ConfigOption(
         "pipeline.operator-chaining.enabled",
@@ -63,16 +63,16 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         effect=Effect.ACCEPTED,
         why=(
             "the steps of a stage always run in one task; start_new_chain() and "
-            "disable_chaining() are accepted alike"
+            "disable_chaining() are accepted without effect, too"
         ),
     ),
     ConfigOption(
         "pipeline.object-reuse",
         "boolean",
         default=False,
-        doc="Whether records are handed on without a copy.",
+        doc="Whether records are passed on without a copy.",
         effect=Effect.ACCEPTED,
-        why="Python hands objects on as they are",
+        why="Python passes objects on as they are",
     ),
     ConfigOption(
         "pipeline.auto-generate-uids",
@@ -93,7 +93,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "pipeline.watermark-alignment.buffer-size",
         "int",
         3,
-        "How many watermarks alignment looks back on.",
+        "How many watermarks alignment buffers.",
         minimum=0,
         effect=Effect.ACCEPTED,
         why="a micro-batch takes from all sources at once, so watermarks are not buffered",
@@ -110,21 +110,24 @@ _ALL: tuple[ConfigOption[Any], ...] = (
     ConfigOption("pipeline.classpaths", "string", None, "Like pipeline.jars."),
     # --- Python on the workers
     ConfigOption(
-        "python.files", "string", None, "Modules, packages and zips for the workers, with commas."
+        "python.files",
+        "string",
+        None,
+        "Modules, packages and zips for the workers, separated by commas.",
     ),
     ConfigOption(
         "python.archives",
         "string",
         None,
-        "Archives that workers unpack, as `path#folder` with commas; workers then work in the "
-        "directory that has these folders.",
+        "Archives that workers unpack, as `path#folder`, separated by commas; the workers' "
+        "working directory then holds these folders.",
     ),
     ConfigOption(
         "python.requirements",
         "string",
         None,
-        "A requirements.txt whose packages the workers get; `path#directory` takes them from "
-        "the directory.",
+        "A requirements.txt whose packages are installed for the workers; `path#directory` takes "
+        "them from the directory.",
     ),
     ConfigOption("python.executable", "string", None, "The interpreter that the workers run."),
     # --- execution
@@ -132,16 +135,16 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.runtime-mode",
         "enum",
         "STREAMING",
-        "STREAMING, BATCH (one result a key, for bounded sources only), or AUTOMATIC: BATCH if all "
-        "sources are bounded. Bounded jobs end by themselves in every mode.",
+        "STREAMING, BATCH (one result per key, for bounded sources only), or AUTOMATIC: BATCH if "
+        "all sources are bounded. Bounded jobs end by themselves in every mode.",
         choices=("STREAMING", "BATCH", "AUTOMATIC"),
     ),
     ConfigOption(
         "execution.sorted-inputs.memory",
         "memory",
         "128 mb",
-        "BATCH mode: how much of a keyed input, as it comes over the exchange, a subtask holds in "
-        "memory while it sorts it; the rest goes to temporary files.",
+        "BATCH mode: how much of a keyed input, encoded as it was exchanged, a subtask holds in "
+        "memory while sorting it; the rest goes to temporary files.",
         minimum=1,
     ),
     ConfigOption(
@@ -156,7 +159,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.attached",
         "boolean",
         default=True,
-        doc="Whether `headrace run` waits for the job's end.",
+        doc="Whether `headrace run` waits for the job to end.",
     ),
     ConfigOption(
         "execution.state-recovery.path",
@@ -182,15 +185,15 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "string",
         "spark",
         "What runs the job: `spark`, or `local` for this process without Java (sources written in "
-        "Python only); installed packages may bring others (entry points `headrace.hosts`).",
+        "Python only); installed packages may add others (entry points `headrace.hosts`).",
     ),
     # --- windows
     ConfigOption(
         "headrace.windows.share-panes",
         "boolean",
         default=True,
-        doc="Whether sliding windows with a reduce or aggregate function are merged from the "
-        "stretches of time that they have in common, instead of adding each record to each window.",
+        doc="Whether sliding windows with a reduce or aggregate function are merged from the time "
+        "spans (panes) they share, instead of adding each record to each window.",
     ),
     ConfigOption(
         "headrace.windows.native",
@@ -204,14 +207,14 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "source.max-records-per-batch",
         "int",
         400_000,
-        "How many records one source adds to one micro-batch at most.",
+        "The most records that one source adds to one micro-batch.",
         minimum=1,
     ),
     ConfigOption(
         "source.max-files-per-batch",
         "int",
         1_000,
-        "How many files one source adds to one micro-batch at most.",
+        "The most files that one source adds to one micro-batch.",
         minimum=1,
     ),
     # --- checkpoints
@@ -220,8 +223,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "duration",
         None,
         "Time from the start of one micro-batch to the start of the next; each of them is a "
-        "checkpoint. Longer: more records a batch and a higher throughput, but results come later. "
-        "If not set, the next one starts at once, and a failed job is not restarted.",
+        "checkpoint. A longer one means more records per batch and higher throughput, but later "
+        "results. If not set, the next one starts at once, and a failed job is not restarted.",
         minimum=0,
     ),
     ConfigOption(
@@ -237,8 +240,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.dir",
         "string",
         None,
-        "Where the job's checkpoint goes, one directory a job. If not set it is temporary: a "
-        "failed job can be restarted from it, but a driver that dies takes it along.",
+        "Where the job's checkpoint goes, one directory per job. If not set it is temporary: a "
+        "failed job can be restarted from it, but it does not survive the driver.",
     ),
     ConfigOption(
         "execution.checkpointing.savepoint-dir", "string", None, "Where savepoints go by default."
@@ -251,15 +254,15 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         minimum=1,
         effect=Effect.ACCEPTED,
         why=(
-            "a micro-batch is the work and its checkpoint in one, so it cannot be given up "
-            "while the work goes on: it ends, or the job fails"
+            "a micro-batch is the work and its checkpoint in one, so it cannot be "
+            "abandoned while the work continues: it ends, or the job fails"
         ),
     ),
     ConfigOption(
         "execution.checkpointing.min-pause",
         "duration",
         "0 ms",
-        "Least time between two checkpoints.",
+        "The shortest time between two checkpoints.",
         minimum=0,
         effect=Effect.ACCEPTED,
         why="micro-batches follow each other without overlap",
@@ -287,7 +290,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "enum",
         "NO_EXTERNALIZED_CHECKPOINTS",
         "What happens to execution.checkpointing.dir when a job is cancelled: it is deleted, or "
-        "it stays. It stays as well if nothing is set; Flink would delete it.",
+        "it stays. If nothing is set it stays, too; Flink would delete it.",
         choices=(
             "DELETE_ON_CANCELLATION",
             "RETAIN_ON_CANCELLATION",
@@ -298,7 +301,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.num-retained",
         "int",
         10,
-        "How many past micro-batches a checkpoint keeps, beside the newest "
+        "How many past micro-batches a checkpoint keeps besides the newest "
         "(spark.sql.streaming.minBatchesToRetain).",
         minimum=1,
     ),
@@ -314,7 +317,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.unaligned.forced",
         "boolean",
         default=False,
-        doc="Whether they do so in every program.",
+        doc="Whether unaligned checkpoints are used in every program.",
         effect=Effect.ACCEPTED,
         why=_NO_ALIGNMENT,
     ),
@@ -331,15 +334,15 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.incremental",
         "boolean",
         default=False,
-        doc="Whether checkpoints have changes only.",
+        doc="Whether checkpoints hold only changes.",
         effect=Effect.ACCEPTED,
-        why="the state store always writes changes only",
+        why="the state store always writes only changes",
     ),
     ConfigOption(
         "execution.checkpointing.storage",
         "string",
         None,
-        "What kind of place checkpoints go to.",
+        "What kind of storage checkpoints go to.",
         effect=Effect.ACCEPTED,
         why="they go to execution.checkpointing.dir",
     ),
@@ -347,7 +350,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "execution.checkpointing.checkpoints-after-tasks-finish",
         "boolean",
         default=True,
-        doc="Whether checkpoints go on when some sources have ended.",
+        doc="Whether checkpoints continue when some sources have ended.",
         effect=Effect.ACCEPTED,
         why="finished sources do not stop micro-batches",
     ),
@@ -373,7 +376,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "state.changelog.enabled",
         "boolean",
         default=False,
-        doc="Whether changes of state are written all the time.",
+        doc="Whether changes of state are written continuously.",
         effect=Effect.ACCEPTED,
         why="the state store always writes changelogs",
     ),
@@ -383,20 +386,24 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "enum",
         None,
         "none, fixed-delay, failure-rate or exponential-delay. If not set: exponential-delay if "
-        "execution.checkpointing.interval is set, else none.",
+        "execution.checkpointing.interval is set, otherwise none.",
         choices=("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay"),
     ),
     ConfigOption(
         "restart-strategy.fixed-delay.attempts", "int", 1, "How often to try again.", minimum=0
     ),
     ConfigOption(
-        "restart-strategy.fixed-delay.delay", "duration", "1 s", "Pause before that.", minimum=0
+        "restart-strategy.fixed-delay.delay",
+        "duration",
+        "1 s",
+        "Pause before each restart.",
+        minimum=0,
     ),
     ConfigOption(
         "restart-strategy.failure-rate.max-failures-per-interval",
         "int",
         1,
-        "So many failures within the interval are followed by a restart; one more ends the job.",
+        "How many failures within the interval are followed by a restart; one more ends the job.",
         minimum=1,
     ),
     ConfigOption(
@@ -431,28 +438,28 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "restart-strategy.exponential-delay.backoff-multiplier",
         "float",
         1.5,
-        "By what the pause grows.",
+        "The factor by which the pause grows.",
         minimum=1,
     ),
     ConfigOption(
         "restart-strategy.exponential-delay.reset-backoff-threshold",
         "duration",
         "1 h",
-        "After this long without failure the pause is the first one again.",
+        "After this long without a failure the pause is reset to the first one.",
         minimum=1,
     ),
     ConfigOption(
         "restart-strategy.exponential-delay.jitter-factor",
         "float",
         0.1,
-        "How much chance changes the pause, from 0 to 1.",
+        "By what fraction the pause varies at random, from 0 to 1.",
         minimum=0,
     ),
     ConfigOption(
         "restart-strategy.exponential-delay.attempts-before-reset-backoff",
         "int",
         None,
-        "How often to try again; without end if not set.",
+        "How often to try again; unlimited if not set.",
         minimum=1,
     ),
     # --- jobs on this machine
@@ -460,8 +467,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "headrace.jobs.dir",
         "string",
         None,
-        "Where jobs register for `headrace list`; jobs/ in the directory that the variable "
-        "HEADRACE_HOME names, or ~/.headrace/jobs, if not set.",
+        "Where jobs register for `headrace list`; if not set, jobs/ in the directory that the "
+        "variable HEADRACE_HOME names, or ~/.headrace/jobs.",
     ),
     ConfigOption(
         "headrace.jobs.unique-names",
@@ -474,8 +481,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "headrace.checkpoint.lease",
         "duration",
         "30 s",
-        "A driver that gave no sign of life for this long has lost its checkpoint directory to the "
-        "next one; on one machine a dead driver is seen at once.",
+        "A driver that has not renewed its lock for this long loses its checkpoint directory to "
+        "the next one; on the same machine a dead driver is noticed at once.",
         minimum=1000,
     ),
     # --- Spark, REST, metrics
@@ -483,8 +490,8 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "spark.master",
         "string",
         None,
-        "Where Spark runs: local[4], spark://…, yarn, k8s://…. If not set, in this process with as "
-        "many cores as the default parallelism, at least 2.",
+        "Where Spark runs: local[4], spark://…, yarn, k8s://…. If not set: in this process, with "
+        "as many cores as the default parallelism, but at least 2.",
     ),
     ConfigOption(
         "rest.port",
@@ -523,7 +530,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
         "metrics.latency.granularity",
         "enum",
         "operator",
-        "How finely latency is told apart.",
+        "How finely latency is broken down.",
         choices=("single", "operator", "subtask"),
         effect=Effect.ACCEPTED,
         why=_NO_LATENCY,

@@ -262,7 +262,7 @@ def strategy_as_options(strategy: RestartStrategyConfiguration) -> dict[str, str
         return {}
     else:
         raise InvalidArgumentError(
-            f"{strategy!r} is no restart strategy", fix="make one with RestartStrategies"
+            f"{strategy!r} is not a restart strategy", fix="make one with RestartStrategies"
         )
     options = {"restart-strategy.type": kind, **values}
     return {key: str(value) for key, value in options.items() if value is not None}
@@ -314,7 +314,7 @@ def _millis(value: DurationLike | None, default_ms: int) -> int:
 def _check(fits: bool, strategy: object) -> None:
     if not fits:
         raise InvalidArgumentError(
-            f"no job can restart like this: {strategy!r}",
-            fix="counts and intervals must be positive, delays must not be negative or shrink, "
-            "a jitter is between 0 and 1",
+            f"this restart strategy is not possible: {strategy!r}",
+            fix="counts and intervals must be positive, delays must not be negative or shrink, a "
+            "jitter must be between 0 and 1",
         )

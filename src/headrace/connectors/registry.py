@@ -47,9 +47,9 @@ def find(name: str) -> Connector:
         raise _unknown(name, sorted(registered))
     if len(points) > 1:
         raise ConnectorError(
-            f"two packages bring a connector {name!r}: {' and '.join(map(_package, points))}",
+            f"two packages provide a connector {name!r}: {' and '.join(map(_package, points))}",
             where=f"entry points of the group {GROUP}",
-            fix="uninstall one of them, or import the class that you mean by its path",
+            fix="uninstall one of them, or import the class by its path",
         )
     return _loaded(points[0])
 
@@ -76,9 +76,9 @@ def _loaded(point: EntryPoint) -> Connector:
         ) from error
     if not isinstance(connector, Connector):
         raise ConnectorError(
-            f"the connector {point.name!r} is a {type(connector).__name__}, no Connector",
+            f"the connector {point.name!r} is a {type(connector).__name__}, not a Connector",
             where=where,
-            fix="let the entry point name a headrace.spi.connector.Connector",
+            fix="make the entry point name a headrace.spi.connector.Connector",
         )
     return connector
 
@@ -87,9 +87,9 @@ def _unknown(name: str, known: list[str]) -> InvalidArgumentError:
     close = difflib.get_close_matches(str(name).lower(), known, n=2)
     hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
     return InvalidArgumentError(
-        f"no installed package brings a connector {name!r}{hint}",
+        f"no installed package provides a connector {name!r}{hint}",
         where="headrace.connectors.find",
-        fix=f"install the package that has it, or choose among {', '.join(known) or 'none'}",
+        fix=f"install the package that provides it, or choose among {', '.join(known) or 'none'}",
     )
 
 

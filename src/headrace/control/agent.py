@@ -187,8 +187,8 @@ class JobAgent:
         self._written = ()  # tried again at the next look, told once
         if not self._record_failed:
             log.warning(
-                "`headrace list` does not show job %s as it is: %s (set headrace.jobs.dir or "
-                "HEADRACE_HOME to a directory that can be written)",
+                "`headrace list` cannot show the current state of job %s: %s (set "
+                "headrace.jobs.dir or HEADRACE_HOME to a writable directory)",
                 self._job.name, error,
             )  # fmt: skip
         self._record_failed = True
@@ -231,7 +231,7 @@ class JobAgent:
             if handler is None:
                 raise JobError(
                     f"this job's headrace does not know {request.action!r}",
-                    fix="run the job with the headrace version of the command",
+                    fix="run the job with the same headrace version as the command",
                 )
             result = handler(self._job, request.arguments)
         except BaseException as error:

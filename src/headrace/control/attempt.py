@@ -195,5 +195,5 @@ def _call_sink(name: str, action: Callable[[], None]) -> None:
         raise ConnectorError(
             f"sink {name!r} failed to commit: {type(error).__name__}: {error}",
             where=name,
-            fix="the batch was not committed; it is repeated when the job starts again",
+            fix="the batch was not committed; it is repeated when the job restarts",
         ) from error

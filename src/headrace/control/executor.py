@@ -108,7 +108,7 @@ def _with_frames(host: Host, what: str) -> HasFrames:
     if not isinstance(host, HasFrames):
         raise UnsupportedStepError(
             f"{what} needs Spark, and this program runs on another host",
-            fix="take headrace.execution.host away, or set it to spark",
+            fix="remove headrace.execution.host, or set it to spark",
         )
     return host
 
@@ -141,7 +141,7 @@ def checkpoint_dir(program: StreamGraph, spec: JobSpec) -> str | None:
         raise SavepointError(
             "a job in BATCH mode reads its whole input, so it cannot start from a savepoint",
             where=spec.option("execution.state-recovery.path"),
-            fix="use RuntimeExecutionMode.STREAMING, or take execution.state-recovery.path away",
+            fix="use RuntimeExecutionMode.STREAMING, or remove execution.state-recovery.path",
         )
     if spec.checkpoint_dir is not None:
         log.warning(
@@ -225,7 +225,7 @@ def _savepoint(spec: JobSpec, stored: Identity | None, job_dir: JobDir) -> Store
             f"{job_dir.location} already holds the checkpoint of job {stored.name!r}",
             where=location,
             fix="restore into another execution.checkpointing.dir; without a savepoint the job "
-            "goes on from its checkpoint",
+            "continues from its checkpoint",
         )
     return savepoint
 
@@ -235,10 +235,10 @@ def check_gives_all_at_once(physical: PhysicalPlan) -> None:
     for each in physical.sources:
         if not each.source.gives_all_at_once():
             raise PlanError(
-                f"{each.source.describe()} gives its records little by little, and BATCH mode "
+                f"{each.source.describe()} gives its records little by little, but BATCH mode "
                 "takes all of them at once",
                 where=each.step.call_site,
-                fix="take its rate limit away, or use RuntimeExecutionMode.STREAMING",
+                fix="remove its rate limit, or use RuntimeExecutionMode.STREAMING",
             )
 
 
@@ -287,13 +287,13 @@ def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple
 def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan) -> str:
     if physical.batch:
         raise SavepointError(
-            f"job {spec.name!r} runs in BATCH mode, which keeps no state between two runs",
-            fix="use RuntimeExecutionMode.STREAMING for a job that is to go on from a savepoint",
+            f"job {spec.name!r} runs in BATCH mode, which keeps no state between runs",
+            fix="use RuntimeExecutionMode.STREAMING for a job that starts from savepoints",
         )
     folder = wanted or spec.option("execution.checkpointing.savepoint-dir")
     if folder is None:
         raise SavepointError(
-            "nobody said where the savepoint should go",
+            "no directory was given for the savepoint",
             fix="give a directory, or set execution.checkpointing.savepoint-dir",
         )
     return absolute_target(folder)

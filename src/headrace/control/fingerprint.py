@@ -128,7 +128,7 @@ def _named(uid: str, kind: str) -> str:
 
 def _shape(stored: Fingerprint, now: Fingerprint) -> Iterator[Difference]:
     if stored.stages != now.stages:
-        yield Difference(f"{now.stages} stages behind an exchange instead of {stored.stages}")
+        yield Difference(f"{now.stages} stages after an exchange instead of {stored.stages}")
     elif stored.slots != now.slots:
         yield Difference(f"parallelism {now.slots} instead of {stored.slots}")
     if stored.commands != now.commands:
@@ -141,7 +141,9 @@ def _steps(stored: Fingerprint, now: Fingerprint) -> Iterator[Difference]:
     for old in stored.steps:
         new = present.get(old.uid)
         if new is None:
-            what = f"step {old.name!r} (uid {old.uid!r}, {old.kind}) is gone, its state is not"
+            what = (
+                f"step {old.name!r} (uid {old.uid!r}, {old.kind}) is gone, but its state is stored"
+            )
             yield Difference(what, dropped=True)
             continue
         for field in ("kind", "level", "parallelism", "max_parallelism"):

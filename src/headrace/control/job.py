@@ -159,8 +159,8 @@ class Job:
                 return
             if self._status is not JobStatus.RUNNING or self._attempt is None:
                 raise JobError(
-                    f"job {self.name!r} is {self._status.name} and has no batch to stop behind",
-                    fix="wait until it runs, or cancel it: what was committed stays either way",
+                    f"job {self.name!r} is {self._status.name}, so there is no batch to stop after",
+                    fix="wait until it runs, or cancel it; what was committed stays either way",
                 )
             self._stopping = drain
             self._attempt.stop(drain=drain)
@@ -196,7 +196,7 @@ class Job:
         last = LastSavepoint(self._savepoint_folder(folder), drain)
         with self._lock:
             if self._stopping is not None or is_terminal(self._status):
-                raise JobError(f"job {self.name!r} is ending already: it is {self._status.name}")
+                raise JobError(f"job {self.name!r} is already ending: it is {self._status.name}")
             self.stop(drain=drain)  # the lock keeps the job from ending before the next line
             self.last_savepoint = last
         return last
@@ -266,8 +266,7 @@ class Job:
             if self._status is JobStatus.RUNNING:
                 self._become(JobStatus.RESTARTING)
         log.warning(
-            "job %s failed, and is started again from its checkpoint in %.1f s (restart %d, %s)"
-            "\n%s",
+            "job %s failed, and restarts from its checkpoint in %.1f s (restart %d, %s)\n%s",
             self.name, delay_ms / 1000, self.restarts + 1, self.strategy, error,
         )  # fmt: skip
         self._wake.wait(delay_ms / 1000)
@@ -275,7 +274,7 @@ class Job:
 
     def _can_run_again(self, error: BaseException) -> bool:
         if self._run is not None and not self._run.can_run_again:
-            error.add_note("Spark itself has ended: run the program again to go on")
+            error.add_note("Spark itself has ended: run the program again to continue")
             return False
         # a job that was told to stop has nothing to be started again for
         return is_worth_another_try(error) and self._stopping is None
@@ -318,7 +317,7 @@ class Job:
         try:
             self._on_end(self)
         except Exception:
-            log.exception("clearing up after job %s failed", self.name)
+            log.exception("cleaning up after job %s failed", self.name)
         finally:
             _running.discard(self)
             self._ended.set()

@@ -86,8 +86,9 @@ class JobDir:
             job_id, version = str(content["job_id"]), int(content.get("format", 0))
         except (ValueError, KeyError, TypeError) as error:
             raise self._mismatch(
-                f"{_IDENTITY} cannot be read ({error}), so nobody knows whose checkpoint this is",
-                "bring the file back from a copy, or choose another execution.checkpointing.dir",
+                f"{_IDENTITY} cannot be read ({error}), so it is not known which job this "
+                "checkpoint belongs to",
+                "restore the file from a backup, or choose another execution.checkpointing.dir",
             ) from None
         if version > _FORMAT:
             raise self._mismatch(
@@ -119,7 +120,7 @@ class JobDir:
             return
         if stored.name is not None and stored.name != name:
             raise self._mismatch(
-                f"the checkpoint belongs to job {stored.name!r}, and this is job {name!r}",
+                f"the checkpoint belongs to job {stored.name!r}, but this is job {name!r}",
                 "give this job an execution.checkpointing.dir of its own; if it is the same job "
                 f"with a new name, write that name into {_IDENTITY} of the checkpoint first",
             )
@@ -129,7 +130,9 @@ class JobDir:
         wrong = [d for d in found if not (d.dropped and drop_unclaimed)]
         if wrong:
             listed = "; ".join(difference.what for difference in wrong)
-            raise self._mismatch(f"the program does not fit its checkpoint: {listed}", _fix(wrong))
+            raise self._mismatch(
+                f"the program does not match its checkpoint: {listed}", _fix(wrong)
+            )
 
     def _mismatch(self, message: str, fix: str) -> CheckpointMismatchError:
         return CheckpointMismatchError(message, where=self.location, fix=fix)
@@ -185,10 +188,10 @@ def _fix(wrong: list[Difference]) -> str:
     if all(difference.dropped for difference in wrong):
         return (
             "give the steps their old uid() again; or set execution.state-recovery."
-            "ignore-unclaimed-state to let their state go"
+            "ignore-unclaimed-state to drop their state"
         )
     return (
         "undo the change, or take a savepoint with the old program and restore the new one from "
         "it; with another execution.checkpointing.dir the job starts with empty state. Steps "
-        "with a uid() keep their state when other steps come and go"
+        "with a uid() keep their state when other steps are added or removed"
     )

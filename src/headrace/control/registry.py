@@ -176,11 +176,11 @@ class JobRegistry:
             raise JobNotFoundError(
                 f"there is no job {text!r}",
                 where=str(self.folder),
-                fix="`headrace list --all` shows all jobs that are known here",
+                fix="`headrace list --all` shows all known jobs",
             )
         several = ", ".join(f"{record.job_id[:12]} ({record.name})" for record in found[:5])
         raise JobNotFoundError(
-            f"{text!r} fits {len(found)} jobs: {several}", fix="give more digits of the id"
+            f"{text!r} matches {len(found)} jobs: {several}", fix="give more digits of the id"
         )
 
     def _read(self, path: Path) -> JobRecord | None:

@@ -94,7 +94,7 @@ def _check_running(registry: JobRegistry, job_id: str, action: str) -> None:
         raise JobError(
             f"job {record.name!r} ({job_id[:8]}) cannot {action}: its driver, {record.driver}, is "
             "dead",
-            fix=f"run the program again to go on{resume}",
+            fix=f"run the program again to continue{resume}",
         )
     raise JobError(f"job {record.name!r} ({job_id[:8]}) has ended: it is {record.state}")
 

@@ -87,7 +87,7 @@ def compare(
     present = {uid for uid, _ in program.sources}
     for uid, source in old_sources.items():
         if uid not in present:
-            note = f"source {source.kind} is gone: its place is lost"
+            note = f"source {source.kind} is gone, and so is its position"
             found.append(Match(uid, "dropped", note, source.uid))
     for old, new in names.items():
         known = {o.uid for o in savepoint.operators} | {s.uid for s in savepoint.sources}
@@ -105,8 +105,8 @@ def _operator(uid: str, old: SavedOperator | None, step: KeptStep) -> Match:
         return Match(uid, "wrong", note, old.uid)
     if old.max_parallelism != step.max_parallelism and old.entries:
         note = (
-            f"max parallelism {step.max_parallelism} instead of {old.max_parallelism}: keys would "
-            f"be looked for in the wrong place; set_max_parallelism({old.max_parallelism})"
+            f"max parallelism {step.max_parallelism} instead of {old.max_parallelism}: keys "
+            f"would be looked up in the wrong place; set_max_parallelism({old.max_parallelism})"
         )
         return Match(uid, "wrong", note, old.uid)
     scaled = "" if old.parallelism == step.parallelism else (
@@ -202,9 +202,9 @@ def _source(uid: str, kind: str, old: SavedSource | None) -> Match:
     if old is None:
         return Match(uid, "new", f"source {kind} starts at its beginning")
     if old.kind != kind:
-        note = f"source is a {kind} now and was a {old.kind}, whose place means nothing to it"
+        note = f"source is a {kind} now and was a {old.kind}, whose position it cannot use"
         return Match(uid, "wrong", note, old.uid)
-    return Match(uid, "kept", f"source {kind} goes on where it was", old.uid)
+    return Match(uid, "kept", f"source {kind} continues where it was", old.uid)
 
 
 def check(savepoint: StoredSavepoint, matches: list[Match], *, allow_dropped: bool) -> None:
@@ -212,19 +212,19 @@ def check(savepoint: StoredSavepoint, matches: list[Match], *, allow_dropped: bo
     wrong = [m for m in matches if m.fate == "wrong"]
     if wrong:
         raise SavepointError(
-            "the savepoint does not fit the program: "
+            "the savepoint does not match the program: "
             + "; ".join(f"{m.uid!r}: {m.note}" for m in wrong),
             where=savepoint.location,
-            fix="`headrace savepoint diff` shows operator by operator what would happen",
+            fix="`headrace savepoints diff` shows what would happen, operator by operator",
         )
     dropped = [m for m in matches if m.fate == "dropped"]
     if dropped and not allow_dropped:
         raise SavepointError(
-            "the savepoint holds what no step of the program claims: "
+            "the savepoint holds state that no step of the program claims: "
             + "; ".join(f"{m.uid!r}: {m.note}" for m in dropped),
             where=savepoint.location,
             fix="give the steps their old uid() again, map old uids to new ones with "
-            "execution.state-recovery.uid-mapping, or let the state go with "
+            "execution.state-recovery.uid-mapping, or drop the state with "
             "--allow-non-restored-state (execution.state-recovery.ignore-unclaimed-state)",
         )
 

@@ -151,8 +151,8 @@ def read_savepoint(location: str) -> StoredSavepoint:
         raise SavepointError(
             f"there is no savepoint here: {METADATA} is missing",
             where=location,
-            fix="give the directory that `headrace savepoint` printed; one that was cut off while "
-            "it was written has no metadata and can be deleted",
+            fix="give the directory that `headrace savepoint` printed; one whose writing was "
+            "interrupted has no metadata and can be deleted",
         )
     return _parse(location, text)
 
@@ -162,7 +162,7 @@ def _parse(location: str, text: bytes) -> StoredSavepoint:
         content: dict[str, Any] = json.loads(text)
         version, checksum = int(content["format"]), content.pop("checksum")
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise _broken(location, f"{METADATA} is not whole") from None
+        raise _broken(location, f"{METADATA} is incomplete") from None
     if version > FORMAT:
         raise SavepointError(
             f"the savepoint has format {version}, written by headrace {content.get('headrace')}; "
@@ -210,7 +210,7 @@ def _broken(location: str, what: str) -> SavepointError:
     return SavepointError(
         f"the savepoint is broken: {what}",
         where=location,
-        fix="take another savepoint, or restore the directory from a copy",
+        fix="take another savepoint, or restore the directory from a backup",
     )
 
 

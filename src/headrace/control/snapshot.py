@@ -91,7 +91,7 @@ def take_savepoint(
         except Exception as error:
             if not _may_be_cleared_away(error, job, batch_id):
                 raise
-            log.info("savepoint of job %s: batch %d went away while it was read (%s)",
+            log.info("savepoint of job %s: batch %d was removed while it was read (%s)",
                      job.name, batch_id, error)  # fmt: skip
     with paused():
         return _take(job, _newest_batch(job), location, drained=drained)
@@ -102,7 +102,7 @@ def _newest_batch(job: SnapshotJob) -> int:
     if batch_id is None:
         raise SavepointError(
             f"job {job.name!r} has not committed a batch yet, so there is nothing to save",
-            fix="try again when it has",
+            fix="try again when it has committed one",
         )
     return batch_id
 

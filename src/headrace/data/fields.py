@@ -56,5 +56,5 @@ def with_field(field: int | str) -> Callable[[Any, Any], Any]:
 def _no_field(field: int | str, record: Any) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"record {record!r:.100} of type {type(record).__name__} has no field {field!r}",
-        fix="give the position of a tuple's field, or the name of a row's field",
+        fix="give the position of a field of a tuple, or the name of a field of a row",
     )

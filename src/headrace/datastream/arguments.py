@@ -58,7 +58,7 @@ def check_function(call: str, function: Any, kind: str, *methods: str) -> None:
     other = next((by for name, by in _TAKEN_BY.items() if hasattr(function, name)), None)
     raise ArgumentTypeError(
         f"{call} expects a function or {_a(kind)}, not {described(function)}",
-        fix=f"an object like this is for {other}"
+        fix=f"pass such an object to {other}"
         if other is not None
         else f"pass a function, or an object of a class derived from {kind}",
     )

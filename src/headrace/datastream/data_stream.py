@@ -662,7 +662,7 @@ class KeyedStream(RollingAggregates, DataStream):
     def _fixed(self, what: str) -> UnsupportedStepError:
         return UnsupportedStepError(
             f"{what} is not possible on a keyed stream: key_by decides where records go",
-            fix="call it on the stream before key_by or behind the next step",
+            fix="call it on the stream before key_by or after the next step",
         )
 
     def _repartition(self, partitioning: Partitioning) -> DataStream:
@@ -725,7 +725,7 @@ def _check_expressions(call: str, expressions: tuple[Any, ...], stream: DataStre
             raise InvalidArgumentError(
                 f"{call} on a stream cannot evaluate {expression!r}: it needs a window",
                 where=call_site(),
-                fix="put a window in front: stream.key_by(...).window(...).select(...)",
+                fix="add a window first: stream.key_by(...).window(...).select(...)",
             )
         for name in expression.fields():
             if not (name == VALUE and isinstance(stream.get_type(), BasicTypeInfo)):

@@ -60,7 +60,7 @@ def check_keys_match(what: str, first: TypeInformation | None, second: Any) -> N
         f"the keys of this {what} can never be equal: {first} on the first stream, {second} on the "
         "second",
         where=call_site(),
-        fix="let both key selectors give keys of one type",
+        fix="make both key selectors return keys of the same type",
     )
 
 

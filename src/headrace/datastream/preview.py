@@ -83,7 +83,7 @@ def _fill(found: Preview, records: CloseableIterator, n: int, timeout_s: float) 
         if deadline is None and records.is_warm():
             deadline = now + timeout_s
         if deadline is not None and now >= deadline:
-            return f"time ran out after {timeout_s:g} s; the stream goes on"
+            return f"time ran out after {timeout_s:g} s; the stream continues"
         if deadline is None and now >= latest_start:
             late = f"the first batch was not over after {patience_s:g} s"
             return f"{late}; {_BATCH_MODE}" if records.reads_all_first else late

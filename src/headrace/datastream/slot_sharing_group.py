@@ -178,7 +178,7 @@ class SlotSharingGroup:
             if missing and (self._parts or self._resources):
                 raise InvalidArgumentError(
                     f"a group with resources needs {' and '.join(sorted(missing))}",
-                    fix="set both cpu cores and heap memory, or no resource at all",
+                    fix="set both CPU cores and heap memory, or neither",
                 )
             return SlotSharingGroup(
                 self._name, external_resources=dict(self._resources), **self._parts

@@ -86,7 +86,7 @@ def as_type(
         found = infer_type(declared)
         if found is None:
             raise InvalidArgumentError(
-                f"{declared!r} does not say a type that headrace knows",
+                f"{declared!r} is not a type that headrace knows",
                 fix="use Types..., a dataclass, a NamedTuple or a hint such as tuple[int, str]",
             )
         return found

@@ -142,7 +142,7 @@ class StreamExecutionEnvironment:
         )
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """Always: chains need the same parallelism only."""
+        """Always: chains only need the same parallelism."""
         return True
 
     def enable_checkpointing(self, interval: Any, mode: Any = None) -> StreamExecutionEnvironment:

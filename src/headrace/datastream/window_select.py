@@ -77,7 +77,7 @@ def window_select(
     names = tuple(e.output_name if isinstance(e, Expression) else None for e in expressions)
     twice = {name for name in names if name is not None and names.count(name) > 1}
     if twice:
-        raise _wrong(f"two results are named {sorted(twice)[0]!r}", "give one an .alias(...)")
+        raise _wrong(f"two results have the name {sorted(twice)[0]!r}", "give one an .alias(...)")
     found = WindowSelect(windows, key, tuple(parts.aggregates), results, names)
     if not found.runs_in_python:
         return found
@@ -125,7 +125,7 @@ class _Parts:
             case Aggregate():
                 if part.argument is not None and _needs_window(part.argument):
                     raise _wrong(
-                        f"{text_of(part)} aggregates what only the window has",
+                        f"{text_of(part)} aggregates a value of the window itself",
                         "aggregate the fields of records, and combine the results",
                     )
                 return self._cell(Expression(part)).node

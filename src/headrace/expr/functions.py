@@ -108,9 +108,9 @@ def _family(value: Any) -> str:
 
 def _refused(sign: str, left: Any, right: Any) -> RecordError:
     return RecordError(
-        f"{left!r:.80} {sign} {right!r:.80}: {type(left).__name__} and {type(right).__name__} do "
-        "not go together",
-        fix="make both of one type in front of the expression, for instance with map",
+        f"{left!r:.80} {sign} {right!r:.80}: {type(left).__name__} and {type(right).__name__} "
+        "cannot be combined",
+        fix="convert both to the same type before the expression, for instance with map",
     )
 
 
@@ -194,7 +194,7 @@ def _remainder(left: Any, right: Any) -> Any:
 def _by_zero(sign: str, dividend: Any) -> RecordError:
     return RecordError(
         f"{dividend!r} {sign} 0 has no result",
-        fix=f'keep such records away, for instance (col("n") != 0) & (... {sign} col("n") > 1)',
+        fix=f'exclude such records, for instance (col("n") != 0) & (... {sign} col("n") > 1)',
     )
 
 

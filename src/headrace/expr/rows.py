@@ -42,7 +42,7 @@ def row_function(node: Node, record_type: TypeInformation | None = None) -> RowF
         case Aggregate() | WindowBound():
             raise InvalidArgumentError(
                 f"{text_of(node)} needs a window",
-                fix="put a window in front: stream.key_by(...).window(...).select(...)",
+                fix="add a window first: stream.key_by(...).window(...).select(...)",
             )
     assert_never(node)
 

@@ -309,6 +309,6 @@ def as_type_info(kind: Any) -> TypeInformation:
 def _single(what: str, char: str) -> str:
     if len(char) != 1:
         raise InvalidArgumentError(
-            f"a {what} is one character, got {char!r}", fix="pass a text of length one"
+            f"a {what} must be one character, not {char!r}", fix="pass a text of length one"
         )
     return char

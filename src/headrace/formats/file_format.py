@@ -76,8 +76,8 @@ class TextLineFormat(StreamFormat):
         self.charset = names.get(name, name)
         if self.charset not in ("UTF-8", "US-ASCII", "ISO-8859-1"):
             raise InvalidArgumentError(
-                f"text files in charset {charset_name!r} cannot be read: lines are cut at the "
-                "byte 0x0a, which is not a line end there",
+                f"text files in charset {charset_name!r} cannot be read: lines are split at the "
+                "byte 0x0a, which is not a line end in it",
                 fix="convert the files to UTF-8, or use one of UTF-8, US-ASCII, ISO-8859-1",
             )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
 
 _DECLARE = (
-    "make every record fit, or declare the stream's type: "
+    "make all records alike, or declare the stream's type: "
     ".map(..., output_type=Types.ROW_NAMED([...], [...]))"
 )
 

@@ -149,7 +149,7 @@ class EncodedRows(BulkWriterFactory):
         encode = encoder.encode if named else encoder
         if not callable(encode):
             raise InvalidArgumentError(
-                f"{encoder!r} ({type(encoder).__name__}) is no encoder",
+                f"{encoder!r} ({type(encoder).__name__}) is not an encoder",
                 where="FileSink.for_row_format",
                 fix="pass Encoder.simple_string_encoder(), an object with encode(value) -> bytes, "
                 "or such a function",

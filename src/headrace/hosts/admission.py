@@ -194,7 +194,7 @@ def _went_backwards(
 ) -> ConnectorError:
     return ConnectorError(
         f"split {split!r} of {source.describe()} ends at offset {latest}, but the checkpoint says "
-        f"that {start} were already read",
-        fix="bring back the data that is missing, or start the job without its checkpoint; "
-        f"offsets: {json.dumps({split: latest})}",
+        f"that it was already read up to {start}",
+        fix="restore the missing data, or start the job without its checkpoint; offsets: "
+        f"{json.dumps({split: latest})}",
     )

@@ -126,8 +126,8 @@ class Lease:
                 f"the lock of the checkpoint directory could not be renewed for {silent_s:.0f} s, "
                 f"so another driver may take over: {error.message}",
                 where=str(self._storage),
-                fix="run the program again when the storage can be reached; it goes on from its "
-                "checkpoint. To outlast longer outages, raise headrace.checkpoint.lease",
+                fix="run the program again when the storage can be reached; it continues from its "
+                "checkpoint. To survive longer outages, raise headrace.checkpoint.lease",
             ) from error
 
     def release(self) -> None:
@@ -143,10 +143,10 @@ class Lease:
             who = "nobody" if held is None else str(held.owner)
             raise JobError(
                 f"the checkpoint directory was taken over by {who}, because this driver had not "
-                f"shown a sign of life for {self._lease_s:g} s",
+                f"renewed its lock for {self._lease_s:g} s",
                 where=str(self._storage),
-                fix="the other driver goes on with the job; nothing is lost. If this machine "
-                "sleeps or stalls, raise headrace.checkpoint.lease",
+                fix="the other driver continues the job; nothing is lost. If this machine sleeps "
+                "or stalls, raise headrace.checkpoint.lease",
             )
 
     # --- the newcomer's side -----------------------------------------------------------------
@@ -201,8 +201,8 @@ class Lease:
                 if not self._storage.exists(LOCK_FILE):
                     return None  # released between the two calls
             raise ConnectorError(
-                f"the lock of the checkpoint directory, {LOCK_FILE}, cannot be read, so nobody "
-                f"can tell whether a job runs on it: {error.message}",
+                f"the lock of the checkpoint directory, {LOCK_FILE}, cannot be read, so it is not "
+                f"known whether a job is running on it: {error.message}",
                 where=str(self._storage),
                 fix="check that the storage can be reached and the file can be read, and try again",
             ) from error

@@ -68,7 +68,7 @@ def call_with_retries(
         except Exception as error:
             if not passes(error):
                 raise
-            _log.warning("could not %s, trying again in %.1f s: %s", what, delay_s, error)
+            _log.warning("could not %s; trying again in %.1f s: %s", what, delay_s, error)
             time.sleep(delay_s)
     return action()
 

@@ -241,8 +241,8 @@ class Storage:
             raise ConnectorError(
                 f"cannot {verb} {path or 'the folder'!r}: {_first_line(error)}",
                 where=self._shown_as,
-                fix="check that the folder exists and may be written by driver and workers, and "
-                "that there is space; the job can then be started again, nothing is written twice",
+                fix="check that the folder exists, that driver and workers may write to it, and "
+                "that there is space; then start the job again: nothing is written twice",
             ) from error
 
 

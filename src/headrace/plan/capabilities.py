@@ -63,7 +63,7 @@ class Capability:
 _BY_SPARK_ONLY = "stage 0 reads the source in Python, and only Spark can evaluate this"
 _FUNCTION = Capability()
 _EXPRESSIONS = Capability(
-    native="column expressions, directly behind the source",
+    native="column expressions, directly after the source",
     python="column expressions evaluated in Python",
 )
 # By the kind of a step; what is not here is a Python function.
@@ -135,7 +135,7 @@ def native_obstacle(step: Step, *, in_front_of_window: bool) -> str | None:
     if is_native_window(step):
         return window_obstacle(step)
     if not isinstance(edge.partitioning, Forward):
-        return f"{name} stands behind an exchange"
+        return f"{name} comes after an exchange"
     if step.is_sink:
         return None if is_native_sink(step) else f"{name} is a sink in Python"
     if step.kind == "timestamps" and in_front_of_window:
@@ -149,7 +149,7 @@ def expression_obstacle(step: Step) -> str | None:
     for expression in _expressions(step):
         field = text_field(expression.node, step.inputs[0].record_type)
         if field is not None:
-            return f"its field {field!r} is a number without limits, which Spark holds as text"
+            return f"its field {field!r} is a number without limits, which Spark stores as text"
     return None
 
 

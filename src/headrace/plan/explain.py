@@ -23,7 +23,7 @@ def plan_as_text(graph: StreamGraph, options: PlanOptions) -> str:
     query = (
         "One batch over the whole input (BATCH mode)" if physical.batch else "One streaming query"
     )
-    lines = [f"{query}, {depth + 1} stage(s), {physical.slots} subtask(s) a stage"]
+    lines = [f"{query}, {depth + 1} stage(s), {physical.slots} subtask(s) per stage"]
     if physical.native_job is not None:
         lines[0] = f"{query}, all of it native (Catalyst)"
     for level in range(depth + 1):

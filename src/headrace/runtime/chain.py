@@ -156,7 +156,7 @@ def type_mismatch(misfit: DoesNotFit, name: str, where: str | None) -> TypeMisma
     """The error for a record that is not of its stream's declared type."""
     field = f" in field {misfit.field!r}" if misfit.field else ""
     return TypeMismatchError(
-        f"step {name!r} put out {misfit.value!r:.200} of type {type(misfit.value).__name__}"
+        f"step {name!r} emitted {misfit.value!r:.200} of type {type(misfit.value).__name__}"
         f"{field}, where {misfit.expected} is declared",
         where=where,
         fix="return a value of the declared type, or correct output_type; without output_type "

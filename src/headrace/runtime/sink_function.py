@@ -151,8 +151,8 @@ class FunctionCommitter(Committer):
         failure = UserFunctionError(
             f"{name}.{method} raised {type(error).__name__}: {error}",
             where=f"sink {self._uid!r}",
-            fix="see the traceback below; the batch is given again, with the same batch_id() and "
-            "sequence(), when the job restarts",
+            fix="see the traceback below; the batch is delivered again, with the same batch_id() "
+            "and sequence(), when the job restarts",
         )
         failure.step, failure.uid = name, self._uid
         failure.original = f"{type(error).__name__}: {error}"
@@ -166,7 +166,7 @@ def _invoker(function: Any) -> Callable[[Any, SinkContext], Any]:
     invoke = getattr(function, "invoke", function)
     if not callable(invoke):
         raise InvalidArgumentError(
-            f"{function!r} ({type(function).__name__}) is no sink function",
+            f"{function!r} ({type(function).__name__}) is not a sink function",
             where="add_sink",
             fix="pass a SinkFunction with invoke(value, context), or a Sink to sink_to()",
         )

@@ -147,16 +147,16 @@ class OnceCommitter(Committer):
             self.remove_staged(batch_id)
         except ConnectorError as error:
             # The batch is in: failing now would only bring it again.
-            _log.warning("could not remove what is left of old attempts: %s", error)
+            _log.warning("could not remove what old attempts left behind: %s", error)
 
     def _log_repeated(self, batch_id: int, newest: int) -> None:
         if batch_id == newest:
-            _log.info("batch %d is already in %s, dropping the retry", batch_id, self._where)
+            _log.info("batch %d is already in %s; the retry is dropped", batch_id, self._where)
             return
         # The engine only ever repeats its newest batch, so its checkpoint has gone back in time.
         _log.warning(
-            "batch %d is older than batch %d, the newest in %s: what it wrote is there already and "
-            "is not written again. If the job's checkpoint was deleted to start afresh, delete %s "
+            "batch %d is older than batch %d, the newest in %s: it was already written and is not "
+            "written again. If the job's checkpoint was deleted to start from scratch, delete %s "
             "there too",
             *(batch_id, newest, self._where, self._forget),
         )

@@ -103,7 +103,7 @@ class StateSpec:
         if (self.layout is None) != (self.scope == "subtask"):
             raise InvalidArgumentError(
                 f"state {self.name!r} has layout {self.layout!r} and scope {self.scope!r}",
-                fix="give a layout to states that are to be in savepoints, and only to these",
+                fix="give a layout to states that belong in savepoints, and only to these",
             )
 
     @property
@@ -140,7 +140,7 @@ class Target(ABC):
 
     def add(self, key: Any, namespace: Any, part: Any) -> None:
         """Take the next part of an entry that left in parts."""
-        raise StateError("the savepoint holds parts of something that is no list and no map")
+        raise StateError("the savepoint holds parts of something that is neither a list nor a map")
 
     @abstractmethod
     def flush(self) -> None:

@@ -98,7 +98,7 @@ class DataTypes:
         if not 1 <= precision <= 38 or not 0 <= scale <= precision:
             raise InvalidArgumentError(
                 f"there is no DECIMAL({precision}, {scale})",
-                fix="a decimal has 1 to 38 digits, and at most all of them behind the point",
+                fix="a decimal has 1 to 38 digits, and at most that many after the point",
             )
         return DecimalType(f"DECIMAL({precision}, {scale})", Types.BIG_DEC(), precision, scale)
 

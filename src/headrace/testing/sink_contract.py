@@ -267,8 +267,8 @@ def _told(bad: Any) -> Iterator[None]:
     try:
         yield
     except HeadraceError as error:
-        assert error.message, f"{bad!r} is refused without a word"
-        assert error.where, f"{bad!r} is refused, but not where: {error}"
-        assert error.fix, f"{bad!r} is refused, but not how to mend it: {error}"
+        assert error.message, f"{bad!r} is refused without a message"
+        assert error.where, f"{bad!r} is refused, but without a where: {error}"
+        assert error.fix, f"{bad!r} is refused, but without a fix: {error}"
     else:
         raise AssertionError(f"{bad!r} was taken")

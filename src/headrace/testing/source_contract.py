@@ -123,7 +123,7 @@ class SourceContract(ABC):
                 made = make()
             except HeadraceError as error:
                 assert error.message
-                assert error.fix, f"refused, but not how to mend it: {error}"
+                assert error.fix, f"refused, but without a fix: {error}"
             else:
                 raise AssertionError(f"{made!r} was taken")
 

@@ -126,7 +126,7 @@ def test_a_job_that_nobody_knows_is_bad_input(registry: JobRegistry, command: st
     assert "[JOB_NOT_FOUND] there is no job 'zz'" in unknown.stderr
     several = headrace(command, "ab", "--json")
     assert several.exit_code == 2
-    assert "fits 2 jobs" in json.loads(several.stdout)["error"]["message"]
+    assert "matches 2 jobs" in json.loads(several.stdout)["error"]["message"]
 
 
 @pytest.mark.parametrize("command", ["cancel", "stop"])

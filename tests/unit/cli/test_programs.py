@@ -118,7 +118,7 @@ def test_an_error_behind_the_first_job_is_told_beside_the_plan() -> None:
         ("no_such_module:main", "there is no module 'no_such_module'"),
         ("functions_of_test:bild", "has no function 'bild'"),
         ("functions_of_test:many", "needs 2 arguments"),
-        ("broken.py", "is no Python script"),
+        ("broken.py", "is not a Python script"),
     ],
 )
 def test_a_program_that_is_not_there_is_refused(target: str, said: str) -> None:
@@ -199,7 +199,7 @@ def test_explain_says_when_there_is_nothing() -> None:
     [
         (["no_script.py"], "there is no script"),
         (["-D", "paralelism.default=3", "pipeline.py"], "did you mean 'parallelism.default'?"),
-        (["-D", "parallelism.default", "pipeline.py"], "has no key=value"),
+        (["-D", "parallelism.default", "pipeline.py"], "is not key=value"),
         (["--parallelism", "0", "pipeline.py"], "--parallelism"),
         (["--detachd", "pipeline.py"], "--detached"),
         ([], "PROGRAM"),

@@ -286,7 +286,7 @@ def test_a_restarting_job_shows_it_and_can_be_cancelled() -> None:
     bench = Bench({0: UserFunctionError("it raised")}, strategy=strategy)
     bench.job.start()
     bench.until(lambda: bench.job.status is JobStatus.RESTARTING)
-    with pytest.raises(JobError, match="RESTARTING and has no batch"):
+    with pytest.raises(JobError, match="RESTARTING, so there is no batch"):
         bench.job.stop()
     bench.job.cancel()
     assert bench.job.wait(PATIENCE_S)

@@ -80,9 +80,9 @@ def test_a_step_that_is_gone_changed_or_moved_is_told() -> None:
         before = numbers.key_by(lambda pair: pair[1]).max(1).uid("before")
         before.key_by(lambda pair: pair[0]).sum(1).uid("totals").print().uid("out")
 
-    assert said(renamed) == ["step 'sum(1)' (uid 'totals', sum) is gone, its state is not"]
+    assert said(renamed) == ["step 'sum(1)' (uid 'totals', sum) is gone, but its state is stored"]
     assert said(another_kind) == ["step 'totals' has kind map instead of sum"]
-    assert "2 stages behind an exchange instead of 1" in said(moved)
+    assert "2 stages after an exchange instead of 1" in said(moved)
     assert "step 'totals' has level 2 instead of 1" in said(moved)
 
 
@@ -142,7 +142,7 @@ def test_the_same_job_goes_on_under_its_id(checkpoint: JobDir) -> None:
 
 
 def test_another_job_is_refused(checkpoint: JobDir) -> None:
-    with pytest.raises(CheckpointMismatchError, match="belongs to job 'orders', and this is job"):
+    with pytest.raises(CheckpointMismatchError, match="belongs to job 'orders', but this is job"):
         check(checkpoint, "clicks", fingerprint_of(totals))
 
 

@@ -69,7 +69,7 @@ def test_jobs_are_found_by_id_by_its_beginning_and_by_the_name_of_a_running_one(
     assert registry.find("AB34").job_id == "ab34"
     assert registry.find("orders").job_id == "ab34"
     assert registry.find("clicks").job_id == "cd56"
-    for text, said in (("ab", "fits 2 jobs"), ("zz", "there is no job 'zz'"), ("", "no job ''")):
+    for text, said in (("ab", "matches 2 jobs"), ("zz", "there is no job 'zz'"), ("", "no job ''")):
         with pytest.raises(JobNotFoundError, match=said):
             registry.find(text)
 
@@ -81,7 +81,7 @@ def test_a_name_means_the_newest_job_where_that_does_no_harm(registry: JobRegist
     for number in (2, 3):
         registry.write(record(f"ab{number}", "orders", started=-number))
     assert registry.find("orders", newest=True).job_id == "ab2"  # running ones come first
-    with pytest.raises(JobNotFoundError, match="fits 2 jobs"):
+    with pytest.raises(JobNotFoundError, match="matches 2 jobs"):
         registry.find("orders")  # which of them to cancel?
 
 
@@ -279,7 +279,7 @@ def test_a_job_runs_on_when_its_registry_cannot_be_written(
     agent = agent_of(job, JobRegistry(tmp_path / "file" / "jobs"))
     agent.start()
     agent.end()
-    assert caplog.text.count("`headrace list` does not show job orders as it is") == 1
+    assert caplog.text.count("`headrace list` cannot show the current state of job orders") == 1
 
 
 def test_a_registry_that_can_be_written_again_shows_the_job_and_takes_requests(
@@ -296,7 +296,7 @@ def test_a_registry_that_can_be_written_again_shows_the_job_and_takes_requests(
     eventually(lambda: registry.get("ab12") is not None)
     assert ask(registry, "ab12", "stop", {"drain": True}) == {"state": "RUNNING"}
     agent.end()
-    assert caplog.text.count("`headrace list` does not show job orders as it is") == 1
+    assert caplog.text.count("`headrace list` cannot show the current state of job orders") == 1
 
 
 def test_a_record_that_is_no_json_and_a_folder_that_cannot_be_listed_keep_nobody_from_renewing(

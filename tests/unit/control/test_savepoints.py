@@ -96,10 +96,10 @@ def test_a_file_that_is_changed_cut_off_or_gone_is_refused(
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (lambda text: text[: len(text) // 2], "is not whole"),
+        (lambda text: text[: len(text) // 2], "is incomplete"),
         (lambda text: text.replace('"batch_id": 0', '"batch_id": 7'), "its own checksum"),
         (lambda text: text.replace('"format": 1', '"format": 9'), "has format 9"),
-        (lambda text: "[]", "is not whole"),
+        (lambda text: "[]", "is incomplete"),
     ],
 )
 def test_metadata_that_are_changed_or_of_a_later_format_are_refused(
@@ -271,7 +271,7 @@ def test_values_that_do_not_fit_leave_nothing_behind(saved: str, tmp_path: Path)
     with pytest.raises(StateError, match="the value of key 'ann' does not fit"):
         wrong.write(str(tmp_path / "second"))
     assert not (tmp_path / "second").exists()
-    with pytest.raises(SavepointError, match="something here already"):
+    with pytest.raises(SavepointError, match="already something here"):
         Savepoint.load(saved).write(saved)
     with pytest.raises(StateError, match="no operator 'other'"):
         Savepoint.load(saved).without_operator("other")
@@ -435,8 +435,8 @@ def test_diff_says_that_it_did_not_look_into_operators(saved: str, tmp_path: Pat
     file = tmp_path / "job.py"
     file.write_text(TYPED.format(type="Types.LONG()").replace('"total"', '"another"'))
     closed = headrace("savepoint", "diff", saved, str(file))
-    assert "not looked at: the states inside of kept operators" in closed.stderr
-    assert "New ones and those of another type are shown with --open-functions" in closed.stderr
+    assert "not compared: the states inside kept operators" in closed.stderr
+    assert "--open-functions shows new ones and those of another type" in closed.stderr
     opened = headrace("savepoint", "diff", "--open-functions", saved, str(file))
     assert "not looked at" not in opened.stderr
     assert "user/another" in opened.stdout

@@ -62,8 +62,8 @@ def test_running_out_of_time_says_so(job: Job, caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         found = job.preview()
     assert found == [1]
-    assert found.stopped_because == "time ran out after 0.2 s; the stream goes on"
-    assert repr(found) == "[1]  # time ran out after 0.2 s; the stream goes on"
+    assert found.stopped_because == "time ran out after 0.2 s; the stream continues"
+    assert repr(found) == "[1]  # time ran out after 0.2 s; the stream continues"
     assert "1 records; time ran out" in found._repr_html_()
     assert "preview of 'numbers' has 1 of 3 records: time ran out" in caplog.text
 

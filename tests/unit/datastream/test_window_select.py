@@ -174,7 +174,10 @@ def test_parts_of_a_window_merge_to_the_whole() -> None:
         (lambda s: s.key_by("user").window(TEN).select(), "at least one expression"),
         (lambda s: s.key_by("user").window(TEN).select("user"), "takes column expressions"),
         (lambda s: s.key_by("user").window(TEN).select(count(), count()), "named 'count()'"),
-        (lambda s: s.key_by("user").window(TEN).select(count().sum()), "what only the window has"),
+        (
+            lambda s: s.key_by("user").window(TEN).select(count().sum()),
+            "a value of the window itself",
+        ),
         (lambda s: s.key_by("user").count_window(2).select(window_end()), "has no window_end()"),
         (lambda s: s.select(col("value").sum()), "sum(value): it needs a window"),
         (lambda s: s.filter(count() > 1), "it needs a window"),

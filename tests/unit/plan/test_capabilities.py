@@ -49,7 +49,7 @@ def test_numbers_that_spark_holds_as_text_are_computed_in_python(condition: Any)
     stream.print()
     where, why = _placements(stream)["f"]
     assert where == "python"
-    assert "its field 'price' is a number without limits, which Spark holds as text" in why
+    assert "its field 'price' is a number without limits, which Spark stores as text" in why
 
 
 def test_such_a_number_may_pass_through_spark() -> None:

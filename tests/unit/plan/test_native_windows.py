@@ -173,10 +173,10 @@ def _two_windows(events: DataStream) -> DataStream:
         ),
         (lambda e: counts(e.map(_same, EVENT).name("py")), "'py' runs in Python"),
         (lambda e: counts(e).map(str).name("py"), "'py' runs in Python"),
-        (lambda e: counts(e.rebalance()), "'Timestamps/Watermarks' stands behind an exchange"),
-        (lambda e: counts(timed(e)), "not assigned once"),
+        (lambda e: counts(e.rebalance()), "'Timestamps/Watermarks' comes after an exchange"),
+        (lambda e: counts(timed(e)), "not assigned exactly once"),
         (lambda e: counts(e.union(e)), "reads several streams"),
-        (_read_in_front, "'FileSink' reads the records in front of the window"),
+        (_read_in_front, "'FileSink' reads the records before the window"),
         (_two_windows, "has another window"),
     ],
 )

@@ -284,8 +284,8 @@ def test_expressions_right_behind_a_source_are_native() -> None:
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        (lambda s: s.map(lambda r: r, output_type=ROW).name("py"), "behind 'py', which runs in"),
-        (lambda s: s.rebalance(), "stands behind an exchange"),
+        (lambda s: s.map(lambda r: r, output_type=ROW).name("py"), "after 'py', which runs in"),
+        (lambda s: s.rebalance(), "comes after an exchange"),
     ],
 )
 def test_expressions_elsewhere_run_in_python_and_say_why(program: Any, reason: str) -> None:

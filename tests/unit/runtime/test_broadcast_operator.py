@@ -88,7 +88,7 @@ class Writes(BroadcastProcessFunction):
 def test_the_other_side_cannot_write(number: int) -> None:
     with TwoInputHarness.for_broadcast_process_function(Writes(_WRITES[number]), RULES) as harness:
         harness.process_broadcast_element(7)
-        with pytest.raises(StateError, match="written by the broadcast side only"):
+        with pytest.raises(StateError, match="only the broadcast side can write"):
             harness.process_element1("a")
 
 

@@ -95,8 +95,8 @@ def test_a_condition_in_front_keeps_an_error_away() -> None:
         (6 % col("n") == 0, "6 % 0 has no result"),
         (1.5 / col("n") > 1, "1.5 / 0"),
         (col("n") * 2_000_000_000 > 0, "too large for Integer"),
-        (col("item") == 5, "str and int do not go together"),
-        (col("item") + "x" == "hatx", "do not go together"),
+        (col("item") == 5, "str and int cannot be combined"),
+        (col("item") + "x" == "hatx", "cannot be combined"),
     ],
 )
 def test_what_has_no_result_is_an_error_by_rows_and_in_batches(

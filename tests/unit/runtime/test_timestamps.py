@@ -175,5 +175,5 @@ def test_a_spark_column_stays_on_the_driver_and_stamps_natively() -> None:
 def test_a_spark_column_behind_a_python_function_is_refused() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     mapped = env.from_collection([], ROW).map(lambda r: r, output_type=ROW)
-    with pytest.raises(UnsupportedStepError, match="stands behind 'Map'"):
+    with pytest.raises(UnsupportedStepError, match="comes after 'Map'"):
         LocalRunner(mapped.assign_timestamps_and_watermarks(strategy(Column())))

@@ -272,7 +272,7 @@ def test_plain_functions_are_sinks_too(context: CommitterContext) -> None:
     sink = FunctionSink(got.append)
     sink.create_committer(context).commit(0, stage(sink, [1, 2]))
     assert got == [1, 2]
-    with pytest.raises(InvalidArgumentError, match="is no sink function"):
+    with pytest.raises(InvalidArgumentError, match="is not a sink function"):
         FunctionSink(5)
 
 

@@ -235,7 +235,7 @@ def test_row_format_takes_any_encoder(tmp_path: Path) -> None:
     bad = FileSink.for_row_format(str(tmp_path), lambda value: 5).build()
     with pytest.raises(TypeMismatchError, match=r"the encoder returned 5 \(int\)"):
         write(bad, ["a"])
-    with pytest.raises(InvalidArgumentError, match="is no encoder"):
+    with pytest.raises(InvalidArgumentError, match="is not an encoder"):
         FileSink.for_row_format(str(tmp_path), "utf-8")
 
 
@@ -260,7 +260,7 @@ def test_a_function_chooses_the_bucket(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bucket", ["../up", "/root", "_hidden", "a//b", ".x", 5, None])
 def test_a_bucket_that_hides_or_escapes_is_refused(bucket: Any, tmp_path: Path) -> None:
-    with pytest.raises(TypeMismatchError, match="no usable folder name"):
+    with pytest.raises(TypeMismatchError, match="not a usable folder name"):
         write(FileSink.json(str(tmp_path), bucket=lambda _: bucket), [1])
 
 

@@ -104,7 +104,7 @@ def test_a_statement_that_does_not_work_is_told(options: JdbcConnectionOptions) 
 def test_records_that_are_no_rows_are_refused(options: JdbcConnectionOptions) -> None:
     driver = SinkDriver(JdbcSink.sink("INSERT INTO t VALUES (?, ?)", PAIR, options))
     for record in ("ab", Row("a"), ("a", 1, 2), {"a": 1, "b": 2}):
-        with pytest.raises(TypeMismatchError, match="is no row of 2 fields"):
+        with pytest.raises(TypeMismatchError, match="is not a row of 2 fields"):
             driver.stage(0, [record])
 
 
@@ -154,7 +154,7 @@ def test_user_and_password_may_stand_in_the_url() -> None:
         (
             lambda b: b.with_url("jdbc:mysql://me:s3cret@h/db").build(),
             UnsupportedStepError,
-            r"'jdbc:mysql://me:\*\*\*@h/db' is no JDBC URL of PostgreSQL",
+            r"'jdbc:mysql://me:\*\*\*@h/db' is not a JDBC URL for PostgreSQL",
         ),
         (lambda b: b.build(), InvalidArgumentError, "has no URL"),
         (

@@ -233,7 +233,7 @@ def test_a_server_that_crashed_and_forgot_the_staged_rows_gets_the_batch_again(
         parts = driver.stage(batch, [(batch,)])
         postgres.crash()
         postgres.start()
-        with pytest.raises(ConnectorError, match="staged 1 rows, but 0 are there"):
+        with pytest.raises(ConnectorError, match="staged 1 rows, but 0 were found"):
             driver.committer.commit(batch, parts)
         driver.restart()
         driver.run(batch, [(batch,)])

@@ -260,7 +260,7 @@ def test_staged_commands_that_are_gone_are_noticed(
     driver = SinkDriver(RedisSink.incrby(redis_server.url, key, lambda n: n))
     parts = driver.stage(0, [1])
     client.delete(parts[0].place)
-    with pytest.raises(ConnectorError, match="1 chunks were written, 0 are there") as caught:
+    with pytest.raises(ConnectorError, match="1 chunks were written, 0 were found") as caught:
         driver.committer.commit(0, parts)
     told(caught.value, "is repeated")
     driver.run(0, [1])
@@ -287,7 +287,7 @@ def test_a_server_that_lost_its_memory_is_noticed(
     ("command", "message"),
     [
         (("RPUSH", "{key}:text", "x"), "holds a string, the command needs a list"),
-        (("INCRBY", "{key}:text", 1), "no whole number"),
+        (("INCRBY", "{key}:text", 1), "not a whole number"),
         (("HSET", "{key}:list", "a", 1), "holds a list, the command needs a hash"),
         (("RPUHS", "{key}:list", "x"), "Redis has no command RPUHS"),
         (("SET", "{key}:text"), "wrong number of arguments for SET"),
@@ -331,7 +331,7 @@ def test_a_batch_that_fails_in_the_middle_goes_on_where_it_stopped(
     for _ in range(3):
         with pytest.raises(ConnectorError, match="hash value is not an integer") as caught:
             driver.run(0, [1, 2, 3, 4], [5])
-        told(caught.value, "HINCRBY", "goes on with this command", "DEL headrace:{")
+        told(caught.value, "HINCRBY", "continues with this command", "DEL headrace:{")
         assert client.lrange(f"{key}:list", 0, -1) == ["1", "2", "3"]
         driver.restart()
     client.hdel(f"{key}:hash", "field")
@@ -362,9 +362,9 @@ def test_the_rest_of_a_batch_can_be_given_up(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("SET a b", "is no command"),
-        ((), "is no command"),
-        ((1, "a"), "is no command"),
+        ("SET a b", "is not a command"),
+        ((), "is not a command"),
+        ((1, "a"), "is not a command"),
         (("SET", "a", None), r"None \(NoneType\) in SET"),
         (("SET", "a", True), r"True \(bool\) in SET"),
         (("SET", "a", {"b": 1}), "has no form in Redis"),
@@ -427,10 +427,10 @@ def test_a_user_without_rights_is_told(redis_server: RedisServer, client: Any, k
 
 def test_arguments_are_checked_when_the_sink_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     for url in ("http://:s3cret@host", "nonsense", 5):
-        with pytest.raises(InvalidArgumentError, match="is no URL of Redis") as caught:
+        with pytest.raises(InvalidArgumentError, match="is not a Redis URL") as caught:
             RedisSink.set(url, "k", str)  # type: ignore[arg-type]
         told(caught.value)
-    with pytest.raises(InvalidArgumentError, match="is no function"):
+    with pytest.raises(InvalidArgumentError, match="is not a function"):
         RedisSink.commands("redis://h", "SET")  # type: ignore[arg-type]
     assert "***" in repr(RedisSink.set("redis://a:s3cret@h", "k", str))
     assert "s3cret" not in repr(RedisSink.set("redis://a:s3cret@h", "k", str))

@@ -84,7 +84,7 @@ def test_two_packages_with_one_name_are_told(site: Path) -> None:
     ("value", "message"),
     [
         ("acme_broken:CONNECTOR", "cannot be imported: ModuleNotFoundError"),
-        ("headrace.spi.connector:Connector", "is a type, no Connector"),
+        ("headrace.spi.connector:Connector", "is a type, not a Connector"),
     ],
 )
 def test_a_connector_that_does_not_load_is_told(site: Path, value: str, message: str) -> None:

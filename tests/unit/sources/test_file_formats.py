@@ -81,7 +81,7 @@ def test_a_schema_collects_columns_and_syntax() -> None:
 
 
 def test_a_separator_is_one_character() -> None:
-    with pytest.raises(InvalidArgumentError, match="column separator is one character"):
+    with pytest.raises(InvalidArgumentError, match="column separator must be one character"):
         CsvSchema.builder().set_column_separator("||")
 
 

@@ -428,7 +428,7 @@ def test_a_record_of_another_type_than_declared_is_refused_at_the_exchange() -> 
     stream = _source(_env()).map(lambda x: str(x), output_type=Types.LONG()).name("text")
     with (
         LocalRunner(stream.rebalance().map(lambda x: x)) as job,
-        pytest.raises(TypeMismatchError, match="step 'text' put out '1' of type str"),
+        pytest.raises(TypeMismatchError, match="step 'text' emitted '1' of type str"),
     ):
         job.run_batch([1])
 

@@ -120,5 +120,5 @@ def _mismatch(
         f"({type(misfit.value).__name__}), which does not fit {misfit.expected}; "
         f"the whole element: {elements[index]!r:.120}",
         where=where,
-        fix=f"correct the element, or declare another type than type_info={type_info}",
+        fix=f"correct the element, or declare a type other than type_info={type_info}",
     )

@@ -59,7 +59,7 @@ def read_parquet(uri: str, codec: Codec) -> Iterator[Records]:
         raise ConnectorError(
             f"a file could not be read: {str(error).strip():.300}",
             where=uri,
-            fix="bring the file back; a file that does not belong here can be kept out with "
+            fix="restore the file; keep out a file that does not belong here with "
             "set_option('pathGlobFilter', '*.parquet')",
         ) from error
 
@@ -83,7 +83,7 @@ def _column(column: pa.Array, field: pa.Field, uri: str) -> pa.Array:
         raise ConnectorError(
             f"column {field.name!r} of the file is {column.type}, where {field.type} is declared",
             where=uri,
-            fix="declare the type its columns have",
+            fix="declare the type that its columns have",
         )
     return column.cast(field.type)
 

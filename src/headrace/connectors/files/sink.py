@@ -189,7 +189,7 @@ class FileSink(Sink, SupportsPreprocessing):
         """
         if not callable(getattr(writer_factory, "create", None)):
             raise InvalidArgumentError(
-                f"{writer_factory!r} is no writer factory: it has no method create()",
+                f"{writer_factory!r} is not a writer factory: it has no method create()",
                 where="FileSink.for_bulk_format",
                 fix="pass ParquetBulkWriters.for_row_type(...) or CsvBulkWriters.for_schema(...)",
             )
@@ -239,7 +239,7 @@ class FileSink(Sink, SupportsPreprocessing):
             """
             if not isinstance(rolling_policy, RollingPolicy):
                 raise InvalidArgumentError(
-                    f"{rolling_policy!r} is no rolling policy",
+                    f"{rolling_policy!r} is not a rolling policy",
                     where="with_rolling_policy",
                     fix="pass RollingPolicy.default_rolling_policy(part_size=...) or "
                     "RollingPolicy.on_checkpoint_rolling_policy()",

@@ -128,7 +128,7 @@ class FileWriter(SinkWriter):
             try:
                 self._storage.delete(path)
             except ConnectorError:
-                _log.warning("left %r behind, a later commit removes it", path, exc_info=True)
+                _log.warning("left %r behind; a later commit removes it", path, exc_info=True)
         self._open.clear()
         self._staged.clear()
 
@@ -224,8 +224,8 @@ def check_bucket(bucket: Any) -> None:
         if not any(_bad_part(part) for part in parts):
             return
     raise TypeMismatchError(
-        f"the bucket assigner returned {bucket!r} ({type(bucket).__name__}), which is no usable "
-        "folder name",
+        f"the bucket assigner returned {bucket!r} ({type(bucket).__name__}), which is not a "
+        "usable folder name",
         where="file sink, with_bucket_assigner",
         fix="return a relative path such as 'de' or 'country=de/day=2024-05-01': no empty part, no "
         "'..', nothing that begins with '_' or '.' (readers skip such folders)",

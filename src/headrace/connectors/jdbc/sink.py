@@ -74,7 +74,7 @@ class JdbcSink(Sink):
             raise InvalidArgumentError(
                 f"the statement has {placeholders} '?', but the type has {width} fields: {sql}",
                 where="JdbcSink.sink",
-                fix="write one '?' for each field; an operator with a question mark is '??'",
+                fix="write one '?' for each field, and '??' for an operator with a question mark",
             )
         options = jdbc_execution_options or JdbcExecutionOptions.defaults()
         conninfo = jdbc_connection_options._conninfo()
@@ -106,7 +106,8 @@ class _RowWriter(ShippingWriter):
     def _fields(self, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, Row | tuple | list) or len(value) != self._width:
             raise TypeMismatchError(
-                f"the record {value!r} ({type(value).__name__}) is no row of {self._width} fields",
+                f"the record {value!r} ({type(value).__name__}) is not a row of {self._width} "
+                "fields",
                 where="JDBC sink",
                 fix="map the records to Row(...) with the fields of type_info",
             )
@@ -208,7 +209,7 @@ class JdbcConnectionOptions:
                 )
             if not self._url.startswith("jdbc:postgresql://"):
                 raise UnsupportedStepError(
-                    f"{without_password(self._url)!r} is no JDBC URL of PostgreSQL",
+                    f"{without_password(self._url)!r} is not a JDBC URL for PostgreSQL",
                     where="JdbcConnectionOptionsBuilder.build",
                     fix="use jdbc:postgresql://host:5432/name; for other databases write a Sink "
                     "(its docstring has an example), or use to_dataframe and Spark's JDBC writer",
@@ -315,6 +316,6 @@ def _with_percents(sql: str) -> tuple[str, int]:
 def _at_least(least: int, value: int, method: str) -> int:
     if value < least:
         raise InvalidArgumentError(
-            f"{value} is too small", where=method, fix=f"use a number from {least} on"
+            f"{value} is too small", where=method, fix=f"use {least} or more"
         )
     return value

@@ -172,8 +172,8 @@ def _check_complete(connection: Connection, source: str, staged: StagedRows, whe
     rows = 0 if found is None else int(found[0])
     if rows != staged.count:
         raise ConnectorError(
-            f"subtask {staged.subtask} staged {staged.count} rows, but {rows} are there",
+            f"subtask {staged.subtask} staged {staged.count} rows, but {rows} were found",
             where=where,
-            fix="has the server crashed, or do workers and driver use different servers? The batch "
-            "was not written; it is repeated when the job starts again",
+            fix="has the server crashed, or do workers and driver use different servers? The "
+            "batch was not written; it is repeated when the job restarts",
         )

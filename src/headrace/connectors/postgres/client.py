@@ -57,7 +57,7 @@ def check_conninfo(conninfo: str, where: str) -> None:
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except (psycopg.Error, TypeError, AttributeError) as error:
         raise InvalidArgumentError(
-            f"{without_password(str(conninfo))!r} is no connection string: "
+            f"{without_password(str(conninfo))!r} is not a connection string: "
             f"{without_password(first_line(error))}",
             where=where,
             fix="use 'postgresql://user@host:5432/database' or 'host=... dbname=... user=...'",
@@ -163,14 +163,14 @@ def _refusal(text: str) -> str | None:
 
 
 _AWAY = (
-    "check that the server runs and can be reached from driver and workers; nothing of the batch "
-    "was written, it is repeated when the job starts again"
+    "check that the server runs and can be reached from driver and workers; nothing of the "
+    "batch was written; it is repeated when the job restarts"
 )
 
 # The longest SQLSTATE that fits decides.
 _FIXES = {
     "28": "check user and password of the connection string, and pg_hba.conf of the server; a "
-    "password can also stand in ~/.pgpass or PGPASSWORD on driver and workers",
+    "password can also be in ~/.pgpass or PGPASSWORD on driver and workers",
     "3D000": "create the database, or correct its name in the connection string",
     "42P01": "create the table before the job starts; a name with capitals or a schema is written "
     "as in SQL: 'sales.orders', '\"Orders\"'",
@@ -180,14 +180,14 @@ _FIXES = {
     "42804": "convert the value before the sink, or change the type of the column",
     "22": "convert the value before the sink, or change the type of the column",
     "23502": "give the field a value in every record, or the column a default",
-    "23505": "use PostgresSink.upsert to replace rows, or remove those that are in the table",
-    "23": "mend the records before the sink, or change the constraint",
-    "53100": "make space on the server's disk; the batch is repeated when the job starts again",
+    "23505": "use PostgresSink.upsert to replace rows, or remove the ones already in the table",
+    "23": "correct the records before the sink, or change the constraint",
+    "53100": "free space on the server's disk; the batch is repeated when the job restarts",
     "08": _AWAY,
     "53300": _AWAY,
     "57P": _AWAY,
-    "": "mend what PostgreSQL complains about; nothing of the batch was written, it is repeated "
-    "when the job starts again",
+    "": "fix what PostgreSQL complains about; nothing of the batch was written; it is "
+    "repeated when the job restarts",
 }
 
 

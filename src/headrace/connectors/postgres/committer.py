@@ -144,4 +144,4 @@ class PostgresCommitter(OnceCommitter):
                 connection.execute(f"DROP TABLE IF EXISTS {self._target.own_table(name)}")
         except psycopg_module().errors.LockNotAvailable:
             # A zombie of an attempt is filling it at this moment; the next sweep asks again.
-            _log.info("%s is in use, it is dropped later", name)
+            _log.info("%s is in use and is dropped later", name)

@@ -158,7 +158,7 @@ class RowColumns:
             message,
             where=self._where,
             fix="give the records the names of the columns (a dict, a named Row), or say which "
-            "columns their fields are for: columns=[...]",
+            "columns their fields go to: columns=[...]",
         )
 
 

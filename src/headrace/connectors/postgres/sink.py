@@ -139,7 +139,7 @@ def _checked(
     check_conninfo(conninfo, where)
     if not isinstance(table, str) or not table.strip():
         raise InvalidArgumentError(
-            f"{table!r} ({type(table).__name__}) is no table name",
+            f"{table!r} ({type(table).__name__}) is not a table name",
             where=where,
             fix="pass the name as in SQL: 'orders', 'sales.orders'",
         )
@@ -153,6 +153,6 @@ def _checked(
         raise InvalidArgumentError(
             f"the key column {', '.join(missing)} is not among columns={list(names or ())}",
             where=where,
-            fix="write the key, too",
+            fix="add the key to columns",
         )
     return PostgresTarget(conninfo, table, key, names, staging_schema, retries or Retries())

@@ -117,7 +117,7 @@ class PostgresWriter(StagingWriter):
             self.spool.write(text.encode())
         except UnicodeEncodeError as error:
             raise TypeMismatchError(
-                f"a text of the records is no Unicode: {error}",
+                f"a text in the records is not valid Unicode: {error}",
                 where=self._client.where,
                 fix="clean the text before the sink: text.encode('utf-8', 'replace').decode()",
             ) from error

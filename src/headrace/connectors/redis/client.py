@@ -131,11 +131,11 @@ class RedisClient(ServerClient[Any]):
         elif isinstance(error, redis.OutOfMemoryError):
             fix = "raise maxmemory, or choose a policy that removes keys"
         elif "CROSSSLOT" in str(error) or "non local key" in str(error):
-            fix = "a batch is applied as one, which a Redis cluster cannot do; use one server"
+            fix = "a batch is applied as one, which a Redis cluster cannot do; use a single server"
         else:
             fix = (
-                "check that the server runs and can be reached from driver and workers; the batch "
-                "is repeated when the job starts again"
+                "check that the server runs and can be reached from driver and workers; the "
+                "batch is repeated when the job restarts"
             )
         return ConnectorError(f"cannot {what}: {error}", where=self.where, fix=fix)
 
@@ -146,7 +146,7 @@ def check_url(url: Any, where: str) -> None:
         redis_module().Redis.from_url(url).close()
     except (ValueError, TypeError, AttributeError) as error:
         raise InvalidArgumentError(
-            f"{without_password(str(url))!r} is no URL of Redis: {error}",
+            f"{without_password(str(url))!r} is not a Redis URL: {error}",
             where=where,
             fix="use redis://user:password@host:6379/0, rediss:// for TLS or unix:///path",
         ) from None

@@ -32,7 +32,8 @@ def pack_command(command: Any, record: Any, where: str) -> bytes:
     """
     if not isinstance(command, tuple | list) or not command or not isinstance(command[0], str):
         raise TypeMismatchError(
-            f"{command!r} ({type(command).__name__}), made of the record {record!r}, is no command",
+            f"{command!r} ({type(command).__name__}), made from the record {record!r}, is not a "
+            "command",
             where=where,
             fix='return a list of tuples: [("INCRBY", "clicks", 1), ("RPUSH", "log", "text")]',
         )
@@ -47,7 +48,7 @@ def pack_command(command: Any, record: Any, where: str) -> bytes:
         form = _FORMS.get(type(argument)) or _form_of(argument)
         if form is None:
             raise TypeMismatchError(
-                f"{argument!r} ({type(argument).__name__}) in {command[0]}, made of the record "
+                f"{argument!r} ({type(argument).__name__}) in {command[0]}, made from the record "
                 f"{record!r}, has no form in Redis",
                 where=where,
                 fix="convert it to text, bytes or a number; json.dumps for dicts and lists",

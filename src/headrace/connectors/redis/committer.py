@@ -110,16 +110,16 @@ class RedisCommitter(OnceCommitter):
 _FAILURES = {
     "refused": (
         "batch {batch} was not applied: {0}; the command is {1}",
-        "mend the function that makes the commands, or delete the key; nothing was written",
+        "fix the function that makes the commands, or delete the key; nothing was written",
     ),
     "failed": (
         "batch {batch} is applied up to a command that failed: {0}; the command is {1}",
-        "Redis takes nothing back, so the batch goes on with this command when the job starts "
-        "again: make it possible (delete the key, say), or give up the rest of the batch: "
-        "DEL {queue}",
+        "Redis cannot roll back, so the batch continues with this command when the job restarts: "
+        "make it possible (by deleting the key, say), or give up the rest of the batch: DEL "
+        "{queue}",
     ),
     "lost": (
-        "the commands staged for batch {batch} are gone: {0} chunks were written, {1} are there",
+        "the commands staged for batch {batch} are gone: {0} chunks were written, {1} were found",
         "has the server restarted or removed keys? The batch is repeated when the job starts again",
     ),
 }

@@ -76,7 +76,7 @@ local function fault_of(arguments)
     return 'the key holds a ' .. is .. ', the command needs a ' .. needs
   end
   if WHOLE[name] and is == 'string' and not string.find(redis.call('GET', key), '^-?%d+$') then
-    return 'the key holds a text that is no whole number'
+    return 'the key holds a text that is not a whole number'
   end
 end
 

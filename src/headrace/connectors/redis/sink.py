@@ -193,7 +193,7 @@ class RedisSink(Sink):
         """
         if not callable(function):
             raise InvalidArgumentError(
-                f"{function!r} ({type(function).__name__}) is no function",
+                f"{function!r} ({type(function).__name__}) is not a function",
                 where="RedisSink.commands",
                 fix='pass a function: lambda record: [("INCRBY", "clicks", 1)]',
             )

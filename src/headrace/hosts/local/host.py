@@ -59,7 +59,7 @@ class LocalHost:
         if local_path(place.directory) is None:
             raise UnsupportedStepError(
                 f"a job without Spark keeps its state on this machine, not in {place.directory}",
-                fix="set execution.checkpointing.dir to a path of this machine",
+                fix="set execution.checkpointing.dir to a path on this machine",
             )
 
     def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> LocalRun:
@@ -325,7 +325,9 @@ class LocalCheckpoints:
     ) -> list[SourcePosition]:
         database.begin()  # a look at one moment: the job may go on meanwhile
         if database.last_epoch() != epoch:
-            raise ConnectorError(f"epoch {epoch} is no longer the newest, and only that is kept")
+            raise ConnectorError(
+                f"epoch {epoch} is no longer the newest, and only the newest is kept"
+            )
         for stage, subtask in database.tasks():
             entries = export(database.store(stage, subtask), widths)
             write_rows(location, f"stage-{stage}-{subtask}", entries)

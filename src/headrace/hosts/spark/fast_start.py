@@ -154,7 +154,7 @@ def make_archive() -> Path:
         if done.returncode or not draft.exists():
             raise EnvironmentSetupError(
                 f"the archive could not be made: {(done.stderr or done.stdout).strip()[-2000:]}",
-                fix="nothing depends on it; a job starts without it as before",
+                fix="nothing depends on it: jobs start without it as before",
             )
         draft.replace(target)
     return target

@@ -88,6 +88,6 @@ def _type_of(data_type: st.DataType, path: str) -> TypeInformation:
     if basic is None:
         raise UnsupportedStepError(
             f"column {path!r} is of type {data_type.simpleString()}, which headrace cannot read",
-            fix="cast it before, for example df.withColumn(name, col(name).cast('string'))",
+            fix="cast it first, for example df.withColumn(name, col(name).cast('string'))",
         )
     return basic

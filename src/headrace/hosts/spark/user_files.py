@@ -97,7 +97,8 @@ def _named(archive: str) -> str:
 def _check_interpreter(context: SparkContext, wanted: str | None) -> None:
     if wanted and shutil.which(wanted) != shutil.which(context.pythonExec):
         raise ConfigurationError(
-            f"the workers shall run {wanted}, but Spark is running with {context.pythonExec}",
+            f"the workers should run {wanted}, but Spark is already running with "
+            f"{context.pythonExec}",
             fix="call set_python_executable before the first job of this process, or set the "
             "variable PYSPARK_PYTHON",
         )

@@ -65,11 +65,11 @@ def _windowed_program(
     behind = []
     for sink, path in paths:
         if window not in path:
-            return f"{sink.name!r} reads the records in front of the window"
+            return f"{sink.name!r} reads the records before the window"
         behind.append((sink, path[path.index(window) + 1 :]))
     front = paths[0][1][: paths[0][1].index(window)]
     stamps = [step for step in front if step.kind == "timestamps"]
     if len(stamps) != 1 or any(s.kind == "timestamps" for _, path in behind for s in path):
-        return "timestamps are not assigned once, in front of the window"
+        return "timestamps are not assigned exactly once, before the window"
     cut = front.index(stamps[0])
     return NativeJob(source, behind, NativeWindow(front[:cut], stamps[0], front[cut + 1 :], window))

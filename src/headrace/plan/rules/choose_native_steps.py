@@ -70,9 +70,9 @@ def _obstacle(step: Step, graph: PlanGraph, placed: dict[int, Placement]) -> str
     edge = step.inputs[0]
     origin = edge.origin
     if placed[origin.id].where is not Engine.NATIVE:
-        return f"stands behind {origin.name!r}, which runs in Python"
+        return f"comes after {origin.name!r}, which runs in Python"
     if not isinstance(edge.partitioning, Forward):
-        return "stands behind an exchange"
+        return "comes after an exchange"
     if len(list(graph.graph.outputs_of(origin))) > 1:
         return f"{origin.name!r} also feeds other steps, and would be read twice"
     if not graph.options.native:

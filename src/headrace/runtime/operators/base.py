@@ -237,7 +237,7 @@ def user_code_error(error: Exception, what: str, record: Any) -> UserFunctionErr
         f"{what} raised {original}",
         fix="correct the line at the end of the traceback below"
         if record is None
-        else "handle such a record at the line below, or filter it out in front of the step",
+        else "handle such a record at the line below, or filter it out before this step",
     )
     wrapped.original = original
     wrapped.record = _preview(record)

@@ -103,8 +103,8 @@ class ReadOnlyBroadcastMap(BroadcastMap):
 
     def _refuse(self, *_: Any) -> None:
         raise StateError(
-            "broadcast state can be written by the broadcast side only, so that every subtask "
-            "keeps the same copy",
+            "only the broadcast side can write broadcast state, so that every subtask keeps the "
+            "same copy",
             fix="write it in process_broadcast_element",
         )
 

@@ -261,7 +261,8 @@ def _problem(time: Any, value: Any) -> RecordError | None:
         )
     if _too_large([int(time)]):
         return RecordError(
-            f"the timestamp assigner returned {time} for {value!r:.100}, more than 64 bits hold",
+            f"the timestamp assigner returned {time} for {value!r:.100}, which does not fit into "
+            "64 bits",
             fix="return epoch milliseconds, not smaller units",
         )
     return None

@@ -97,7 +97,7 @@ class NewState:
             raise StateError(
                 f"the value of key {part[misfit.index][0]!r} does not fit state {self.path!r} of "
                 f"operator {self.uid!r}, which is {self.recorded}: {misfit}",
-                fix="cast the column before, or give the state's type",
+                fix="cast the column first, or give the state's type",
             ) from None
 
     def _stamped(self, value: Any) -> Any:

@@ -140,9 +140,9 @@ def _fields_by_place(
 ) -> Convert | None:
     if len(old[name]) != len(new[name]):
         raise CannotConvert(
-            f"{type_text(old)} cannot become {type_text(new)}: fields without names cannot be told "
-            "apart when some come or go",
-            "use named rows or a dataclass for what is to change",
+            f"{type_text(old)} cannot become {type_text(new)}: fields without names cannot be "
+            "matched when some are added or removed",
+            "use named rows or a dataclass for values whose fields change",
         )
     parts = [
         _part(*pair, f"f{place}")
@@ -180,7 +180,7 @@ def _check_something_stays(old: dict[str, Any], new: dict[str, Any]) -> None:
     if not set(old["names"]) & set(new["names"]):
         raise CannotConvert(
             f"{type_text(old)} cannot become {type_text(new)}: no field has kept its name",
-            "keep the names of fields that are to keep their values",
+            "keep the names of the fields whose values should stay",
         )
 
 

@@ -46,7 +46,7 @@ class Fitting:
                 f"state {self._state!r} was given the {self._part} {values[misfit.index]!r:.200}: "
                 f"{misfit.value!r:.100}{where} is of type {type(misfit.value).__name__}, where "
                 f"{misfit.expected} is declared",
-                fix="give it values of the declared type, or declare the type in its descriptor "
-                "that they have; Types.PICKLED_BYTE_ARRAY() takes any value",
+                fix="give it values of the declared type, or declare their type in its descriptor; "
+                "Types.PICKLED_BYTE_ARRAY() takes any value",
             ) from None
         self.kinds.update(map(type, values))

@@ -56,9 +56,9 @@ def layout_of(spec: StateSpec) -> Layout:
             raise StateError(
                 f"state {spec.name!r} is stored in the layout {spec.layout!r}, which is not known "
                 "here",
-                fix=f"install what has the module {home!r}"
+                fix=f"install the package with the module {home!r}"
                 if home
-                else "import the module that registers it before",
+                else "import the module that registers it first",
             )
     return known[spec.layout]
 

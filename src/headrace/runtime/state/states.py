@@ -78,8 +78,8 @@ class _State:
         if entry is NO_ENTRY:
             raise StateError(
                 "keyed state was used outside of a keyed call",
-                fix="use it in process_element, on_timer or map of a function behind key_by; "
-                "in open() only create it",
+                fix="use it in process_element, on_timer or map of a function after key_by; in "
+                "open() only create it",
             )
         return self._table.find(entry)
 

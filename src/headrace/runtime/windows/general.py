@@ -109,8 +109,8 @@ class GeneralWindows(WindowStrategy):
     def _on_merge(self, result: Any, parts: list[Any], keep: Any, move: list[Any]) -> None:
         if self.kit.is_over(result):
             raise StateError(
-                f"window {result} would be over by the merge that makes it",
-                fix="a merging assigner must not give windows that end before their parts",
+                f"window {result} would already be over when a merge creates it",
+                fix="a merging assigner must not return windows that end before their parts",
             )
         context = self.trigger_context
         context.namespace = self.encode(result)

@@ -127,7 +127,7 @@ class Panes:
             raise StateError(
                 f"the stored windows have size, slide and offset {_in_words(grid)}, those of the "
                 f"program {_in_words(self._grid)}",
-                fix="change the windows back, or give the step another uid to begin with empty "
+                fix="change the windows back, or give the step another uid to start with empty "
                 "windows",
             )
         self.live: dict[int, Pane] = {

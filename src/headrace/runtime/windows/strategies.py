@@ -39,7 +39,7 @@ def check_stored(own: WindowStrategy) -> None:
             raise StateError(
                 f"the stored windows of step {kit.runtime.name!r} were kept {other.kept}, which "
                 "its assigner, trigger, evictor or function, or headrace.windows.share-panes, does "
-                "not allow to go on with",
+                "not allow to continue with",
                 where=kit.runtime.where,
-                fix="change these back, or give the step another uid to begin with empty windows",
+                fix="change these back, or give the step another uid to start with empty windows",
             )

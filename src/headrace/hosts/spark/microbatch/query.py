@@ -207,5 +207,5 @@ def spark_failure(error: BaseException) -> HeadraceError:
     telling = " ".join(told) if told and told[0].endswith(":") else (told or [text])[0]
     return JobError(
         f"Spark failed under the job: {telling[:500]}",
-        fix="the full report of Spark is the cause of this error (error.__cause__)",
+        fix="Spark's full report is the cause of this error (error.__cause__)",
     )

@@ -69,7 +69,7 @@ def timestamps(frame: DataFrame, step: Step, column: Column) -> Column:
         raise InvalidArgumentError(
             f"the timestamp column of step {step.name!r} is of type {found.simpleString()}",
             where=step.call_site,
-            fix="give a column of whole numbers: epoch milliseconds",
+            fix="use a column of whole numbers: epoch milliseconds",
         )
     return column.cast("long")
 

@@ -103,7 +103,7 @@ def explain_timestamp_failure(error: BaseException) -> RecordError | None:
     return RecordError(
         f"a record has the timestamp {found[1]}, which a native window cannot use",
         where=found[2],
-        fix="filter such records out before; for timestamps before 1970 set "
+        fix="filter such records out first; for timestamps before 1970 set "
         "headrace.windows.native: false, so that the window runs in Python",
     )
 

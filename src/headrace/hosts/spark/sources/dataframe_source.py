@@ -60,9 +60,9 @@ class DataFrameSource(Source):
         if self.df.isStreaming:
             return None
         return Obstacle(
-            "is a batch DataFrame, whose rows are written anew for every job: where the savepoint "
-            "was among them cannot be told",
-            fix="write the rows to files and read those",
+            "is a batch DataFrame, whose rows are written again for every job: the savepoint's "
+            "position among them is not known",
+            fix="write the rows to files and read the files",
         )
 
 

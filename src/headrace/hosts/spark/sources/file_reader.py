@@ -315,7 +315,7 @@ def ensure_path_exists(spark: SparkSession, path: str) -> None:
     except Exception as error:
         raise ConnectorError(
             f"cannot look for {path!r}: {_first_line(error)}",
-            fix="check the URI; its file system's jar and credentials must be on the session",
+            fix="check the URI; the session needs the jar and the credentials of its file system",
         ) from error
     if not found:
         raise _missing(path)
@@ -362,7 +362,7 @@ def explain_read_failure(error: BaseException) -> HeadraceError | None:
         return ConnectorError(
             f"a file could not be read: {text[max(text.find('[FAILED_READ_FILE'), 0) :]:.400}",
             where=file.group(1) if file else None,
-            fix="bring the file back, or declare the type its columns have",
+            fix="restore the file, or declare the type that its columns have",
         )
     return None
 

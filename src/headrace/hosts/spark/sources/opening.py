@@ -39,7 +39,7 @@ ADAPTERS: SourceAdapters[SourceAdapter[Any]] = SourceAdapters(
         FileSource: FileAdapter(),
         PythonSource: PythonSourceAdapter(),
     },
-    fix="derive a source of your own from PythonSource, or register a SourceAdapter for it",
+    fix="derive your source from PythonSource, or register a SourceAdapter for it",
 )
 
 

@@ -154,7 +154,7 @@ def _mismatch(
         f"{record} of split {split!r}{part} is {misfit.value!r} "
         f"({type(misfit.value).__name__}), which does not fit {misfit.expected}; "
         f"the whole record: {chunk[misfit.index]!r:.120}",
-        fix=f"correct the record, or the produced type {source.produced_type()}",
+        fix=f"correct the record or the produced type {source.produced_type()}",
     )
 
 
@@ -166,6 +166,6 @@ def _user_error(
         f"{source.describe()} failed to read split {split!r} from offset {start} to {end}: "
         f"{wrapped.original}"
     )
-    wrapped.fix = "see the traceback below; the job will read the same range again after a restart"
+    wrapped.fix = "see the traceback below; the job reads the same range again after a restart"
     wrapped.step = source.describe()
     return wrapped
