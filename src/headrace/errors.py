@@ -150,7 +150,7 @@ class EmptyProgramError(ProgramError):
 
 
 class DuplicateUidError(ProgramError):
-    """Two steps carry one uid, so their state could not be told apart."""
+    """Two steps carry one uid, so their state could not be distinguished."""
 
 
 class MissingUidError(ProgramError):

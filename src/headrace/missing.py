@@ -2,7 +2,7 @@
 
 In: missing_names.py, which scripts/parity_page.py writes from docs/parity.toml.
 Out: modules and classes that stand for what is missing.  A program that names Kafka in a branch it
-does not take runs; one that takes it is told what to use instead, at its line.
+does not take runs; one that takes it gets an error at its line that says what to use instead.
 """
 
 from __future__ import annotations

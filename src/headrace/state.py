@@ -199,7 +199,7 @@ class _SavedPlace:
 
 @dataclass(frozen=True, slots=True)
 class _CheckpointPlace:
-    """State in the checkpoint of a job, behind a committed batch."""
+    """State in the checkpoint of a job, after a committed batch."""
 
     location: str
     batch_id: int
@@ -524,7 +524,7 @@ class _Request:
     position: str | None
 
     def state(self, seen: Callable[[], TypeInformation]) -> NewState:
-        """The state; `seen` tells the type of the values where nobody declared it."""
+        """The state; `seen` tells the type of the values where no one declared it."""
         old = self.old if self.old is not None and self.old.kind == self.kind else None
         if self.type_info is not None:
             form = to_json(self._whole(self.type_info))

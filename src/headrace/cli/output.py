@@ -59,7 +59,7 @@ def registry() -> JobRegistry:
 
 
 def people() -> Console:
-    """The console for progress displays: standard error, silent where nobody watches."""
+    """The console for progress displays: standard error, silent where there is no terminal."""
     return Console(stderr=True)
 
 

@@ -103,8 +103,8 @@ def run(
     Options go before PROGRAM, what follows it belongs to the program. Settings by -D win over
     variables and headrace.toml; what the program sets by code wins over -D, except for --name.
 
-    What happens is told on standard error: Spark's start, the job's id and places, its batches, its
-    end. A job that fails ends with exit code 1. Run the same command again to go on from the
+    Progress goes to standard error: Spark's start, the job's id and places, its batches, its
+    end. A job that fails ends with exit code 1. Run the same command again to continue from the
     checkpoint in execution.checkpointing.dir.
 
     \b
@@ -196,7 +196,7 @@ def jobs_of_this_process() -> list[JobRecord]:
 
 
 def _wait_for_jobs() -> None:
-    """Jobs of execute_async go on behind the end of the script, as on a Flink cluster."""
+    """Jobs of execute_async keep running after the script ends, as on a Flink cluster."""
     for job in running_jobs():
         while not job.wait(0.2):  # in steps, so that Ctrl-C is seen at once
             pass

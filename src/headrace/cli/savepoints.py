@@ -93,7 +93,7 @@ def take(
     timeout: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 600.0,
     as_json: AsJson = False,
 ) -> None:
-    """Take a savepoint of a running job, which goes on meanwhile, and print where it is.
+    """Take a savepoint of a running job, which keeps running, and print where it is.
 
     \b
     Examples:

@@ -44,7 +44,7 @@ class Accumulator(ABC, Generic[V, R]):
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Take in all that another accumulator has."""
+        """Merge another accumulator into this one."""
 
     def reset(self) -> None:
         """Forget everything: a shorter name for ``reset_local``."""

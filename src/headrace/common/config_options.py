@@ -50,7 +50,7 @@ class ConfigOption(Generic[T]):
     Attributes:
         key: such as ``parallelism.default``.
         type: how its value is written; durations become milliseconds, memory becomes bytes.
-        default: the value when nobody sets it; None for none.
+        default: the value if it is not set; None for none.
         doc: what it does, one sentence.
         choices: the values an enum may have.
         minimum: the smallest allowed number.

@@ -178,11 +178,11 @@ class ExecutionConfig:
         return self._remember("task.cancellation.timeout", timeout)
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Accepted: there is no Kryo."""
+        """Accepted without effect: there is no Kryo."""
         return self._remember("pipeline.force-kryo", value=True)
 
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Accepted: there is no Kryo."""
+        """Accepted without effect: there is no Kryo."""
         return self._remember("pipeline.force-kryo", value=False)
 
     def is_force_kryo_enabled(self) -> bool:
@@ -190,11 +190,11 @@ class ExecutionConfig:
         return bool(self._recall("pipeline.force-kryo", default=False))
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Accepted: there are no Java classes."""
+        """Accepted without effect: there are no Java classes."""
         return self._remember("pipeline.force-avro", value=True)
 
     def disable_force_avro(self) -> ExecutionConfig:
-        """Accepted: there are no Java classes."""
+        """Accepted without effect: there are no Java classes."""
         return self._remember("pipeline.force-avro", value=False)
 
     def is_force_avro_enabled(self) -> bool:

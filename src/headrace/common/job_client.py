@@ -55,13 +55,13 @@ class JobClient:
         self._job.wait()
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
-        """Write a savepoint into a new directory of a folder; the job goes on."""
+        """Write a savepoint into a new directory of a folder; the job keeps running."""
         return _in_background(lambda: self._job.savepoint(savepoint_directory).location)
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture[str]:
-        """Stop the job behind its running batch with a savepoint of exactly that.
+        """Stop the job after its running batch with a savepoint of exactly that.
 
         Args:
             advance_to_end_of_event_time: let all windows and timers fire first.

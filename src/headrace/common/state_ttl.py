@@ -22,7 +22,7 @@ class StateTtlConfig:
     """How long an entry lives after it was last touched, and what counts as a touch."""
 
     class UpdateType(Enum):
-        """What starts the time anew."""
+        """What restarts the time."""
 
         Disabled = 0
         OnCreateAndWrite = 1
@@ -61,7 +61,7 @@ class StateTtlConfig:
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> StateTtlConfig.UpdateType:
-        """What starts the time anew."""
+        """What restarts the time."""
         return self._update_type
 
     def get_state_visibility(self) -> StateTtlConfig.StateVisibility:
@@ -105,16 +105,16 @@ class StateTtlConfig:
             ] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """What starts the time anew."""
+            """What restarts the time."""
             self._update_type = update_type
             return self
 
         def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
-            """Writing starts the time anew. The default."""
+            """Writing restarts the time. The default."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
 
         def update_ttl_on_read_and_write(self) -> StateTtlConfig.Builder:
-            """Reading and writing start the time anew."""
+            """Reading and writing restart the time."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(

@@ -21,7 +21,7 @@ GROUP = "headrace.connectors"
 
 
 def available() -> dict[str, str]:
-    """The installed connectors: from name to the package that brings it; nothing is imported.
+    """The installed connectors: from name to the package that provides it; nothing is imported.
 
     Example:
         >>> "postgres" in available()

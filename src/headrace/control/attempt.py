@@ -1,6 +1,6 @@
 """One attempt at a job: a run of a host and the committers of its sinks, from start to end.
 
-    start ─▶ epochs: what all tasks told ─▶ errors? ─▶ sinks commit by epoch ─▶ counts
+    start ─▶ epochs: what all tasks reported ─▶ errors? ─▶ sinks commit by epoch ─▶ counts
          └─▶ bounded: until idle, end of input, until idle, over
 
 In: a Run (spi/host.py).  Out: it returns at the end, or raises why it failed; then control/job.py
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.02
-# a sink that hangs must not keep a cancelled job alive for ever
+# a sink that hangs must not keep a cancelled job alive forever
 _PATIENCE_S = 30.0
 
 
@@ -108,7 +108,7 @@ class Attempt:
             self.run.stop()
 
     def stop(self, *, drain: bool) -> None:
-        """End behind the epoch that is running.
+        """End after the running epoch.
 
         Args:
             drain: let event time reach its end first, so that all windows and timers fire.

@@ -64,7 +64,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that does not fit. `dropped`: state without a step, which a user may let go."""
+    """One thing that does not fit. `dropped`: state without a step, which a user may drop."""
 
     what: str
     dropped: bool = False
@@ -106,7 +106,7 @@ def _has_state(plan: OperatorPlan) -> bool:
 
 
 def differences(stored: Fingerprint, now: Fingerprint) -> list[Difference]:
-    """What keeps a program from going on with a checkpoint; empty if it fits."""
+    """What keeps a program from continuing with a checkpoint; empty if it fits."""
     return [
         *_sources(stored, now),
         *_shape(stored, now),

@@ -148,11 +148,11 @@ class Job:
             attempt.cancel()
 
     def stop(self, *, drain: bool = False) -> None:
-        """End behind the batch that is running; the checkpoint is complete and stays.
+        """End after the running batch; the checkpoint is complete and stays.
 
         Args:
             drain: let event time reach its end first, so that all windows and timers fire. If the
-                job is run again on the same checkpoint, event time begins anew.
+                job is run again on the same checkpoint, event time starts again.
         """
         with self._lock:
             if is_terminal(self._status) or self._stopping is not None:
@@ -166,7 +166,7 @@ class Job:
             self._attempt.stop(drain=drain)
 
     def savepoint(self, folder: str | None = None) -> StoredSavepoint:
-        """Write a savepoint of the newest committed batch; the job goes on meanwhile."""
+        """Write a savepoint of the newest committed batch; the job keeps running."""
         if is_terminal(self._status):
             raise JobError(f"job {self.name!r} has ended: it is {self._status.name}")
         return self._take_savepoint(
@@ -176,7 +176,7 @@ class Job:
     def stop_with_savepoint(
         self, folder: str | None = None, *, drain: bool = False
     ) -> StoredSavepoint:
-        """End behind the batch that is running, and write a savepoint of exactly that.
+        """End after the running batch, and write a savepoint of exactly that.
 
         Raises:
             SavepointError: it could not be written; the job has ended, its checkpoint stays.
@@ -202,7 +202,7 @@ class Job:
         return last
 
     def fail(self, error: BaseException) -> None:
-        """End now, for a reason outside of the query that no restart can mend."""
+        """End now, for a reason outside of the query that no restart can fix."""
         with self._lock:
             if is_terminal(self._status) or self._status is JobStatus.CANCELLING:
                 return

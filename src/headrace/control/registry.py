@@ -36,7 +36,7 @@ _KEPT_ENDED = 200
 
 @dataclass(slots=True)
 class JobRecord:
-    """One job as its file tells it. Times are epoch milliseconds."""
+    """One job as its file describes it. Times are epoch milliseconds."""
 
     job_id: str
     name: str

@@ -28,7 +28,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks of a job."""
+    """A request to a job."""
 
     id: str
     action: str

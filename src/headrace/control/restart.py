@@ -69,7 +69,7 @@ class FailureRateBackoff(Backoff):
 
 
 class ExponentialDelayBackoff(Backoff):
-    """A pause that grows with every failure, and begins anew after a quiet time.
+    """A pause that grows with every failure, and starts again after a quiet time.
 
     Args:
         strategy: the numbers.

@@ -51,7 +51,7 @@ class Match:
 
     @property
     def is_restored(self) -> bool:
-        """Whether it goes on with what the savepoint holds."""
+        """Whether it continues with what the savepoint holds."""
         return self.fate in ("kept", "converted")
 
 
@@ -143,7 +143,7 @@ def declared_types(
 
     Args:
         physical: the planned program.
-        open_functions: call the open() of its functions here, which tells the types of all states;
+        open_functions: call the open() of its functions here, which shows the types of all states;
             without it those of states whose operators declare their types are known.
     """
     if open_functions:
@@ -179,7 +179,7 @@ def _types_opened(stage: StagePlan) -> dict[str, dict[str, Recorded]]:
 def restored_states(
     savepoint: StoredSavepoint, matches: list[Match]
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """What a job that goes on from a savepoint has stored, by the uids of its program."""
+    """What a job that continues from a savepoint has stored, by the uids of its program."""
     states = {
         operator.uid: {s.name: s.type for s in operator.states if s.name != WATERMARK}
         for operator in savepoint.operators

@@ -5,7 +5,7 @@
     sources/<n>/...        what Spark's source number n keeps beside its offset
 
 metadata.json is written last and with a checksum of its own: a directory without it, or with a
-file that does not match, is no savepoint.  Nothing in it depends on the parallelism of the job.
+file that does not match, is not a savepoint.  Nothing in it depends on the parallelism of the job.
 In: a location.  Out: a savepoint, checked.  Next: control/restore.py, hosts/spark/state/export.py
 """
 

@@ -2,8 +2,8 @@
 
     the host's checkpoint ── Checkpoints.save ──▶ state/*.parquet, sources/ ──▶ metadata.json, last
 
-A running job goes on meanwhile, and may clear away the batch that is read: then the newest one is
-read in its place, and at last the job waits for it.
+A running job continues, and may remove the batch that is being read: then the newest one is read
+instead, and as a last resort the job waits.
 
 In: what a host has stored of a job, and what its program looks like.  Out: a StoredSavepoint.
 Next: control/savepoints.py (the format), control/restore.py (the way back)

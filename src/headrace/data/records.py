@@ -1,6 +1,6 @@
 """A list of records on its way through a chain, as Python values, as an Arrow batch, or both.
 
-Converting costs more than most user functions, so each form is made only when somebody asks:
+Converting costs more than most user functions, so each form is made only on demand:
 a record that goes from a file through key_by(column) to an exchange never becomes a Python object.
 Next: runtime/operators/base.py
 """
@@ -62,7 +62,7 @@ class Records:
 
     @property
     def columns(self) -> pa.RecordBatch | None:
-        """The batch, as long as nobody has asked for objects: those may be other than it gives."""
+        """The batch, as long as no objects were asked for: those may be other than it gives."""
         return self._batch if self._values is None else None
 
     @property

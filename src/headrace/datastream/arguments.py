@@ -110,7 +110,7 @@ def check_positive(call: str, value: Any) -> int:
 def check_field(call: str, field: Any, stream: DataStream) -> int | str:
     """A field is a position or a name that the declared type of the stream has.
 
-    A type that was only guessed from hints binds nobody, so it refuses nothing.
+    A type that was only guessed from hints binds no one, so it refuses nothing.
 
     Returns:
         The field as records know it: tuples know the names of their type by position only.

@@ -69,7 +69,7 @@ class CheckpointConfig:
     def set_checkpoint_interval(self, checkpoint_interval: DurationLike) -> CheckpointConfig:
         """Start a micro-batch, and so a checkpoint, that often.
 
-        A batch takes all that has come since the last one, so this is the knob between latency and
+        A batch takes all that has come since the last one, so this trades latency for
         throughput: results are at least one batch and at most one interval and a batch late, and
         a batch has fixed costs that a longer interval shares among more records. A batch that takes
         longer than the interval is followed by the next one at once.

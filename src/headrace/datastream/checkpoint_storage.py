@@ -1,4 +1,4 @@
-"""Where checkpoints go. The option behind it is ``execution.checkpointing.dir``."""
+"""Where checkpoints go. Its option is ``execution.checkpointing.dir``."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def collect(stream: DataStream, name: str, *, alone: bool = False) -> CloseableI
 
 
 def _end_soon(job: JobHandle) -> None:
-    """End behind the batch that is running: Spark kills the workers of a batch that is cut off.
+    """End after the running batch: Spark kills the workers of a batch that is cut off.
 
     The next job would have to start them again.
     """

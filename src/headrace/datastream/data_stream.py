@@ -301,7 +301,7 @@ class DataStream:
     def select(self, *expressions: Any) -> DataStream:
         """A projection by column expressions; the result is a row with their names.
 
-        Runs natively right behind a source; headrace's own expressions run anywhere.
+        Runs natively right after a source; headrace's own expressions run anywhere.
         """
         if not expressions:
             raise InvalidArgumentError("select needs at least one expression")
@@ -376,11 +376,11 @@ class DataStream:
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream) -> JoinedStreams:
-        """Pairs of records with equal keys in one window; goes on with ``where``."""
+        """Pairs of records with equal keys in one window; call ``where`` next."""
         return JoinedStreams(self, other_stream)
 
     def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
-        """Records of both streams with equal keys in one window; goes on with ``where``."""
+        """Records of both streams with equal keys in one window; call ``where`` next."""
         return CoGroupedStreams(self, other_stream)
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
@@ -465,8 +465,8 @@ class DataStream:
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
         """Let a function choose the subtask: ``partitioner(key, number_of_subtasks) -> int``.
 
-        A partitioner that counts what it has seen begins anew with every batch, so that a task that
-        has to run again sends the same records to the same subtasks.
+        A partitioner that counts what it has seen starts again with every batch, so that a
+        repeated task sends the same records to the same subtasks.
         """
         check_function("partition_custom", partitioner, "Partitioner", "partition")
         choose: Callable[[Any, int], int] = getattr(partitioner, "partition", None) or partitioner
@@ -546,10 +546,10 @@ class DataStream:
         return preview(self, n, timeout)
 
     def to_dataframe(self) -> Any:
-        """The stream as a streaming Spark DataFrame, to go on with Spark's own API.
+        """The stream as a streaming Spark DataFrame, to continue with Spark's own API.
 
         The stream needs a row or tuple type. Other sinks of the program are not part of it.
-        The query is yours: nobody tells it that its input has ended, so windows that are open
+        The query is yours: it does not learn that its input has ended, so windows that are open
         then do not fire.
         """
         from headrace.datastream.collecting import to_dataframe
@@ -645,7 +645,7 @@ class KeyedStream(RollingAggregates, DataStream):
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
-        """Pairs of records with equal keys whose timestamps are close; goes on with ``between``."""
+        """Pairs of records with equal keys whose timestamps are close; call ``between`` next."""
         return IntervalJoin(self, other_stream)
 
     def union(self, *streams: DataStream) -> DataStream:
@@ -669,31 +669,31 @@ class KeyedStream(RollingAggregates, DataStream):
         raise self._fixed(f"{partitioning.name.lower()} partitioning")
 
     def name(self, name: str) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("name")
 
     def uid(self, uid: str) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("uid")
 
     def set_uid_hash(self, uid_hash: str) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("set_uid_hash")
 
     def set_parallelism(self, parallelism: int) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("set_parallelism")
 
     def set_max_parallelism(self, max_parallelism: int) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("set_max_parallelism")
 
     def start_new_chain(self) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("start_new_chain")
 
     def disable_chaining(self) -> DataStream:
-        """Not possible: key_by is no step of its own."""
+        """Not possible: key_by is not a step."""
         raise self._fixed("disable_chaining")
 
 

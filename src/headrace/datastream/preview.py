@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.05
-# a function that hangs in the first batch must not keep a preview for ever
+# a function that hangs in the first batch must not keep a preview forever
 _LONGEST_START_S = 300.0
 
 

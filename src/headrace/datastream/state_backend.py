@@ -1,7 +1,7 @@
 """Where state lives while a job runs: in Spark's state store.
 
 Kept for programs that name Flink's backends: HashMap means Spark's in-memory provider, RocksDB its
-RocksDB one. The option behind it is ``state.backend.type``.
+RocksDB one. Its option is ``state.backend.type``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._predefined
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Accepted: there are no Java classes."""
+        """Accepted without effect: there are no Java classes."""
         self._options = options_factory_class_name
 
     def get_options(self) -> str | None:

@@ -358,7 +358,7 @@ class StreamExecutionEnvironment:
         return client._wait()
 
     def execute_async(self, job_name: str = "headrace job") -> JobClient:
-        """Start the program and go on; the client can watch and cancel it."""
+        """Start the program and return; the client can watch and cancel it."""
         return JobClient(self._start(self._take_graph(), job_name))
 
     def _take_graph(self) -> StreamGraph:

@@ -1,6 +1,6 @@
 """Column expressions that need no running Spark: ``stream.filter(col("status") >= 500)``.
 
-An expression is a recipe.  Right behind a source Catalyst runs it (hosts/spark/native/columns.py
+An expression is a recipe.  Right after a source Catalyst runs it (hosts/spark/native/columns.py
 builds a Spark column from it); anywhere else it is evaluated in Python: over the columns of an
 Arrow batch where records are one (expr/kernels.py), else record by record (expr/rows.py).  For more
 than operators and a few functions, pass a pyspark Column instead: it runs natively only.

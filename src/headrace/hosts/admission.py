@@ -85,7 +85,7 @@ def next_offsets(
         split: source.records_between(split, begin, latest.get(split, begin))
         for split, begin in start.items()
     }
-    # Without the turn, a limit below the number of splits would feed the same ones for ever.
+    # Without the turn, a limit below the number of splits would feed the same ones forever.
     turn = sum(_turn(offset) for offset in start.values())
     taken = share_fairly(waiting, limit, turn=turn)
     return {
@@ -154,7 +154,7 @@ def stored_offset(source: PythonSource, split: str, offset: Offset) -> Offset:
 
 @contextlib.contextmanager
 def asking(source: PythonSource, question: str) -> Iterator[None]:
-    """Around a call of the source's code: what it raises is told with the question and the line."""
+    """Around a call of the source's code: its errors name the question and the line."""
     try:
         yield
     except HeadraceError:

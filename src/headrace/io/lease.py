@@ -1,14 +1,14 @@
 """One driver at a time for a checkpoint directory: a lock file that its owner keeps fresh.
 
     acquire ─▶ renew, renew, renew ... ─▶ release
-                    │ somebody else's token in the file: this driver was taken for dead, and stops
+                    │ another driver's token in the file: this driver was taken for dead, and stops
                     ├ no renewal for a whole lease: the driver is dead, and the next one takes over
                     └ cannot reach the file for a whole lease: may be taken for dead, and stops
 
 In: a job's directory.  Out: a Lease, or CheckpointLockedError.  Nobody has the lock only if there
-is no file: one that cannot be read may be anybody's.  On one machine a dead owner is seen at once
-by its pid.  Across machines the newcomer watches the file for a lease by its own clock, so machines
-need not agree on the time.  Next: control/job_dir.py, control/agent.py (renews)
+is no file: one that cannot be read may be any driver's.  On one machine a dead owner is seen at
+once by its pid.  Across machines the newcomer watches the file for a lease by its own clock, so
+machines need not agree on the time.  Next: control/job_dir.py, control/agent.py (renews)
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Lease:
 
         Raises:
             CheckpointLockedError: another driver is running on the directory.
-            ConnectorError: nobody can tell, since the lock cannot be read or written.
+            ConnectorError: it is not known, since the lock cannot be read or written.
         """
         held = self._read()
         if held is not None:
@@ -131,7 +131,7 @@ class Lease:
             ) from error
 
     def release(self) -> None:
-        """Give the directory free, unless somebody else has it by now."""
+        """Release the directory, unless another driver has it by now."""
         with contextlib.suppress(ConnectorError):  # it may be gone with the job
             held = self._read()
             if held is not None and held.token == self._token:

@@ -103,7 +103,7 @@ def needs_memory(operator: Operator) -> bool:
     """Whether an operator remembers something from batch to batch, or joins two inputs.
 
     In front of the first exchange each source has tasks of its own, without memory: such an
-    operator must stand behind one.
+    operator must come after one.
     """
     return operator.inputs > 1 or operator.keeps_state
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SourcePlan:
-    """One source: the native steps Catalyst runs right behind it, then its stage 0."""
+    """One source: the native steps Catalyst runs right after it, then its stage 0."""
 
     step: Step
     native_steps: list[Step]

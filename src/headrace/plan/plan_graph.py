@@ -61,7 +61,7 @@ class PlanGraph:
         program: the whole program for Catalyst, or why it is none (choose_native_program).
         placements: by step, where it runs and why (choose_native_steps).
         heads: by native step, the source whose DataFrame it is a part of (choose_native_steps).
-        levels: by step, how many exchanges are in front of it (assign_levels).
+        levels: by step, how many exchanges come before it (assign_levels).
         slots: how many tasks a stage has (count_slots).
         partitionings: how records reach a step, by edge, as `id(edge)` (choose_partitioning).
         edges: the edges that workers see (cut_chains).

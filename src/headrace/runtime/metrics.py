@@ -23,7 +23,7 @@ class OperatorMetrics:
     accumulators: dict[str, Any] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
-        """The counts as plain data, and start counting anew."""
+        """The counts as plain data, and restart the count."""
         content = {
             "records_in": self.records_in,
             "records_out": self.records_out,

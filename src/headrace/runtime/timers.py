@@ -68,7 +68,7 @@ class TimerQueue:
             self._push(timer)
 
     def delete(self, timestamp: int, key: Any, namespace: Any = None) -> None:
-        """Remove a timer; an unknown one is no error."""
+        """Remove a timer; an unknown one is ignored."""
         bucket = timestamp // BUCKET_MS
         if bucket in self._index:
             self._table(bucket).remove((timestamp, key, namespace))

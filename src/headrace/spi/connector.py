@@ -1,4 +1,4 @@
-"""What a package tells about a connector that it brings: one line, its sources, its sinks.
+"""What a package tells about a connector that it provides: one line, its sources, its sinks.
 
 In: an entry point of the group ``headrace.connectors`` in the package's pyproject.toml.
 Out: a `Connector`.  Next: connectors/registry.py (finds it by name)

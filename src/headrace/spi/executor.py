@@ -77,15 +77,15 @@ class JobHandle(Protocol):
         ...
 
     def stop(self, *, drain: bool = False) -> None:
-        """End behind the epoch that is running."""
+        """End after the running epoch."""
         ...
 
     def savepoint(self, folder: str | None = None) -> Any:
-        """Write a savepoint of the newest committed epoch; the job goes on."""
+        """Write a savepoint of the newest committed epoch; the job keeps running."""
         ...
 
     def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Any:
-        """End behind the epoch that is running, and write a savepoint of exactly that."""
+        """End after the running epoch, and write a savepoint of exactly that."""
         ...
 
 

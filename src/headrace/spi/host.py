@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class EpochResults:
-    """What the tasks of one epoch told the driver."""
+    """What the tasks of one epoch reported to the driver."""
 
     # by uid of the sink
     committables: dict[str, list[Any]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Run(Protocol):
         ...
 
     def wake_at(self, when_ms: int | None) -> None:
-        """Have an epoch at this time, for timers that are due; replaces an earlier wish."""
+        """Have an epoch at this time, for timers that are due; replaces an earlier request."""
         ...
 
     def stop(self) -> None:
@@ -119,7 +119,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
-    """Where one source of a plan was behind an epoch.
+    """Where one source of a plan was after an epoch.
 
     Attributes:
         offsets: as JSON; a source may be several streams to a host. None: at its beginning.
@@ -142,7 +142,7 @@ class Beginning:
 
     Attributes:
         load: fills the state of every subtask.
-        positions: for every source of the plan in order; None for one that starts anew.
+        positions: for every source of the plan in order; None to start at its beginning.
         location: the savepoint, for what is kept beside positions.
         old_directory: of the job that the savepoint is of: paths below it have moved.
     """
@@ -163,7 +163,7 @@ class Checkpoints(Protocol):
     def save(
         self, epoch: int, location: str, max_parallelism: Mapping[str, int]
     ) -> list[SourcePosition]:
-        """Write the state behind an epoch into a savepoint's directory; where the sources were.
+        """Write the state after an epoch into a savepoint's directory; where the sources were.
 
         Args:
             epoch: a committed one; the job may be running meanwhile.

@@ -80,7 +80,7 @@ class PythonSource(Source):
     task: meant for small streams."""
 
     def splits(self) -> list[str]:
-        """Names of the splits that exist now, the same name for the same split for ever.
+        """Names of the splits that exist now, the same name for the same split forever.
 
         Asked before every batch; a new name is picked up and read from the next batch on.
         """
@@ -176,7 +176,7 @@ class PythonSource(Source):
         return type(self).splits is not PythonSource.splits
 
     def has_timestamps(self) -> bool:
-        """Whether records bring their own event time."""
+        """Whether records carry their own event time."""
         return type(self).timestamp is not PythonSource.timestamp
 
     def gives_all_at_once(self) -> bool:

@@ -1,6 +1,6 @@
-"""Finds implementations of a seam by name: ours, and those that installed packages bring.
+"""Finds implementations of a seam by name: ours, and those that installed packages provide.
 
-A package brings one with an entry point: ``[project.entry-points."headrace.hosts"]``.
+A package adds one with an entry point: ``[project.entry-points."headrace.hosts"]``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Registry(Generic[T]):
     Args:
         what: the word for one of them, for messages.
         group: the group of entry points that others use.
-        own: name -> ``module:attribute`` of those that headrace brings.
+        own: name -> ``module:attribute`` of headrace's own.
     """
 
     def __init__(self, what: str, group: str, own: dict[str, str]) -> None:

@@ -103,7 +103,7 @@ class Source(ABC):
         return False
 
     def has_timestamps(self) -> bool:
-        """Whether records bring their own event time."""
+        """Whether records carry their own event time."""
         return False
 
     def first_records(self) -> list[Any]:
@@ -132,7 +132,7 @@ class Source(ABC):
         return True
 
     def place_obstacle(self) -> Obstacle | None:
-        """Why no other job can go on at a position, as from a savepoint; None if it can."""
+        """Why no other job can continue at a position, as from a savepoint; None if it can."""
         return None
 
 

@@ -2,7 +2,7 @@
 
     source class ──▶ its own adapter ──▶ adapters of installed packages ──▶ those of its bases
 
-In: the adapters that come with a host, and those that packages bring (entry points).
+In: the adapters that come with a host, and those that packages provide (entry points).
 Out: the adapter of a source, or an error that says what to do.  A host has one such table:
 hosts/spark/sources/opening.py, hosts/local/sources.py
 """
@@ -27,7 +27,7 @@ AdapterT = TypeVar("AdapterT")
 class SourceAdapters(Generic[AdapterT]):
     """The adapters of one host.
 
-    A package brings its own through an entry point, a function that is called with this table::
+    A package adds its own through an entry point, a function that is called with this table::
 
         [project.entry-points."headrace.spark_sources"]
         acme = "acme.headrace_adapters:register"
@@ -64,7 +64,7 @@ class SourceAdapters(Generic[AdapterT]):
 
         Raises:
             UnsupportedStepError: this host has none for its class.
-            ConnectorError: a package failed to bring its adapters.
+            ConnectorError: a package's adapters could not be loaded.
         """
         found = self._adapters.get(type(source))
         if found is not None:

@@ -66,7 +66,7 @@ class PageStore(Protocol):
         ...
 
     def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are no error."""
+        """Remove; unknown keys are ignored."""
         ...
 
 

@@ -93,7 +93,7 @@ class DataTypes:
 
         Args:
             precision: the number of digits, 1 to 38.
-            scale: how many of them are behind the point.
+            scale: how many of them come after the point.
         """
         if not 1 <= precision <= 38 or not 0 <= scale <= precision:
             raise InvalidArgumentError(

@@ -68,7 +68,7 @@ __all__ = ["Harness", "KeyedHarness", "TwoInputHarness"]
 
 
 class _Recorder:
-    """Takes what an operator puts out."""
+    """Takes what an operator emits."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -199,16 +199,16 @@ class Harness:
 
     @property
     def output(self) -> list[Any]:
-        """All records put out so far."""
+        """All records emitted so far."""
         return list(self._recorder.values)
 
     @property
     def timestamped_output(self) -> list[tuple[Any, int | None]]:
-        """All records put out so far, with their timestamps."""
+        """All records emitted so far, with their timestamps."""
         return list(zip(self._recorder.values, self._recorder.timestamps, strict=True))
 
     def take_output(self) -> list[Any]:
-        """The records put out since the last call."""
+        """The records emitted since the last call."""
         values = self.output
         self._recorder.values.clear()
         self._recorder.timestamps.clear()
@@ -216,11 +216,11 @@ class Harness:
 
     @property
     def watermarks(self) -> list[int]:
-        """All watermarks put out so far."""
+        """All watermarks emitted so far."""
         return list(self._recorder.watermarks)
 
     def side_output(self, tag: OutputTag) -> list[Any]:
-        """All records put out with this tag."""
+        """All records emitted with this tag."""
         recorder: _Recorder = self._sides.get(tag.tag_id)[0]
         return list(recorder.values)
 

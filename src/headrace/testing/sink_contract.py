@@ -221,7 +221,7 @@ class SinkContract(ABC):
         self._expect(range(6), "batch 0 of three writers of one target")
 
     def test_bad_records_are_told_and_nothing_is_lost(self) -> None:
-        """A refusal says what, where and how to mend it, and the batch can come again."""
+        """A refusal says what, where and how to fix it, and the batch can come again."""
         job = self._job()
         job.run(0, self._records(0, 2))
         for bad in self.bad_records():

@@ -117,7 +117,7 @@ class SourceContract(ABC):
                 assert source.is_exhausted(ends), f"read up to {ends} and not exhausted"
 
     def test_bad_input_is_told(self) -> None:
-        """A refusal says what, where and how to mend it."""
+        """A refusal says what, where and how to fix it."""
         for make in self.bad_sources():
             try:
                 made = make()

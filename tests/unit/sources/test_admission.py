@@ -139,7 +139,7 @@ def test_a_split_that_shrank_is_refused() -> None:
         def records_between(self, split: str, start: Any, end: Any) -> int:
             return int(end[1:]) - int(start[1:])
 
-    with pytest.raises(ConnectorError, match="ends at offset a3, .* already read up to a5"):
+    with pytest.raises(ConnectorError, match=r"ends at offset a3, .* already read up to a5"):
         latest_position(Shrunk({"a": "a3"}), {"a": "a5"})
 
 

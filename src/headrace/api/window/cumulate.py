@@ -1,4 +1,4 @@
-"""Cumulate windows: early results that grow step by step, then start anew, as CUMULATE in SQL.
+"""Cumulate windows: early results that grow step by step, then start again, as CUMULATE in SQL.
 
     max_size 30, step 10:   [0,10) [0,20) [0,30) [30,40) [30,50) ...
     ts 12 ->                       [0,20) [0,30)

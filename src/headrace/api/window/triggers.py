@@ -532,7 +532,7 @@ class ProcessingTimeoutTrigger(Trigger[T, W]):
     Args:
         nested_trigger: the trigger inside.
         timeout: how long a window may wait after a record.
-        reset_timer_on_new_record: start the time anew with every record.
+        reset_timer_on_new_record: restart the time with every record.
         should_clear_on_timeout: let the trigger inside start over after a timeout.
     """
 

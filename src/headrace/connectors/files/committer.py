@@ -6,7 +6,7 @@ Next: formats/compaction.py
 A commit is: store the decision (manifest.py), then carry it out. The decision is stored by one
 atomic rename, so it is either there or not:
 
-    crash before the rename   nothing happened; the retry decides anew, old staged files are swept
+    crash before the rename   nothing happened; the retry decides again, old staged files are swept
     crash after the rename    the decision stands; the retry finishes it and drops its own files
 
 Every step of carrying out can be repeated: a move whose source is gone has been done, and a merge

@@ -46,7 +46,7 @@ def read_parquet(uri: str, codec: Codec) -> Iterator[Records]:
     """The records of a file, some at a time.
 
     Raises:
-        ConnectorError: it is not there, is no Parquet file, or has a column of another type.
+        ConnectorError: it is not there, is not a Parquet file, or has a column of another type.
     """
     path = unquote(urlparse(uri).path)
     try:

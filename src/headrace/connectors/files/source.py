@@ -1,4 +1,4 @@
-"""Files as a source: which paths, in which format, once or for ever.
+"""Files as a source: which paths, in which format, once or forever.
 
 In: a format (formats/file_format.py) and paths.  Out: `FileSource`, a description.
 Next: hosts/spark/sources/file_reader.py turns it into Spark's own file stream; sink.py
@@ -55,7 +55,7 @@ class FileSplitAssignerProvider:
 
 
 class FileSource(Source):
-    """Reads the files under some paths, once (the default) or for ever.
+    """Reads the files under some paths, once (the default) or forever.
 
     Directories are read with all below them; names that begin with ``.`` or ``_`` are skipped.
     A path may contain wildcards and may be a URI of any file system Hadoop knows (``s3a://``,
@@ -66,7 +66,7 @@ class FileSource(Source):
     Order: inside one reader's piece of a file, records keep their order. Small files are packed
     together and files above ``max(4 MB, batch size / cores)`` are cut into pieces read in
     parallel, unless `FileSourceBuilder.set_file_enumerator` asks for whole files or the format
-    cannot be cut (CSV, compressed text). Between files there is no order.
+    cannot be cut (CSV, compressed text). There is no order between files.
 
     Example:
         >>> source = FileSource.for_record_stream_format(

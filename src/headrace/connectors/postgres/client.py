@@ -51,7 +51,7 @@ _SESSION = (
 
 
 def check_conninfo(conninfo: str, where: str) -> None:
-    """Refuses what is no connection string."""
+    """Refuses what is not a connection string."""
     psycopg = psycopg_module()
     try:
         psycopg.conninfo.conninfo_to_dict(conninfo)

@@ -141,7 +141,7 @@ class RedisClient(ServerClient[Any]):
 
 
 def check_url(url: Any, where: str) -> None:
-    """Refuses what is no URL of Redis."""
+    """Refuses what is not a Redis URL."""
     try:
         redis_module().Redis.from_url(url).close()
     except (ValueError, TypeError, AttributeError) as error:

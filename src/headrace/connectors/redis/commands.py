@@ -28,7 +28,7 @@ def pack_command(command: Any, record: Any, where: str) -> bytes:
     """One command as bytes.
 
     Raises:
-        TypeMismatchError: it is no command, or an argument has no form.
+        TypeMismatchError: it is not a command, or an argument has no form.
     """
     if not isinstance(command, tuple | list) or not command or not isinstance(command[0], str):
         raise TypeMismatchError(

@@ -10,7 +10,7 @@ Redis runs a script alone and whole, but takes nothing back when a command in it
     decide   note the batch id in the marker and queue the parts. From here on these are the batch:
              when it is repeated with other parts, those are not looked at.
     apply    run queued commands, dropping each part when it is through. A command that fails all
-             the same (a hash field that is no number, say) stops here; its position is kept, and
+             the same (a hash field that is not a number, say) stops here; its position is kept, and
              the next call goes on with it.
 
 All three happen in one call, so readers see a batch whole, unless it has more commands than one

@@ -1,8 +1,8 @@
 """What a local job stores: one SQLite file, in which an epoch is one transaction.
 
     planned     the epoch that is being run: what it reads, and its commands
-    committed   the newest epoch that counts, and where every source was behind it
-    pages       the state of all subtasks behind it
+    committed   the newest epoch that counts, and where every source was after it
+    pages       the state of all subtasks after it
 
 The plan of an epoch is written before the epoch runs, so that a repeated epoch reads the same; its
 state and its number are written together, when its sinks have committed.
@@ -62,7 +62,7 @@ class Database:
         return None if found is None else int(found)
 
     def positions(self) -> list[Any]:
-        """Where every source was behind that epoch; empty before the first."""
+        """Where every source was after that epoch; empty before the first."""
         rows = self._query("select positions from committed order by epoch desc limit 1")
         found: list[Any] = json.loads(rows[0][0]) if rows else []
         return found
@@ -148,7 +148,7 @@ class LocalStore:
         )
 
     def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are no error."""
+        """Remove; unknown keys are ignored."""
         self._database._query(
             "delete from pages where stage = ? and subtask = ? and name = ?", (*self._place, key)
         )

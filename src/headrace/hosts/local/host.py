@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from headrace.spi.job_spec import JobSpec
 
 _POLL_S = 0.01
-# a function that hangs must not keep a cancelled job alive for ever
+# a function that hangs must not keep a cancelled job alive forever
 _PATIENCE_S = 30.0
 T = TypeVar("T")
 

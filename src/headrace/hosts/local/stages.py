@@ -1,6 +1,6 @@
 """The stages of a plan in one process: what Spark's shuffles and tasks do, as a loop.
 
-In: records for every source, commands.  Out: what the tasks told (EpochResults).
+In: records for every source, commands.  Out: what the tasks reported (EpochResults).
 Next: runtime/task.py
 """
 
@@ -65,7 +65,7 @@ class LocalStages:
         mail: Mail = {}
         for number, (source, tasks) in enumerate(zip(self._plan.sources, inputs, strict=False)):
             for part, parts in enumerate(tasks):
-                # in front of the first exchange nothing is kept but the user's functions
+                # before the first exchange nothing is kept but the user's functions
                 task = self._task(source.stage, (-1 - number, part), DictStore)
                 packets = task.run_source(parts, epoch, uuid.uuid4().hex)
                 _deliver(mail, number * _CHANNELS_PER_SOURCE + part, packets)

@@ -1,4 +1,4 @@
-"""stream.to_dataframe(): a program's stream as a streaming DataFrame, to go on with Spark's API.
+"""stream.to_dataframe(): a program's stream as a streaming DataFrame, to continue with Spark's API.
 
 In: a plan whose only end is the DataFrame.  Out: it; its query is the user's to start and stop.
 """

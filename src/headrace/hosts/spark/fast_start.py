@@ -1,7 +1,7 @@
 """How a local Spark starts faster: no zip of sources, Java options, an archive of Java classes.
 
 Spark's Python processes find pyspark in a zip, where nothing compiled can be kept: each of them
-compiled all of it anew.  Two thirds of a cold start are Java's: loading and checking some 20,000
+compiled all of it again.  Two thirds of a cold start are Java's: loading and checking some 20,000
 classes, and compiling what will run a few times only (docs/decisions/0010-the-first-result.md).
 
 In: nothing, or `headrace warm-up`, which writes the archive.  Out: a home and options for the JVM.

@@ -1,6 +1,6 @@
 """The Spark host: a plan as one streaming query, an epoch as one micro-batch.
 
-    plan ─▶ PacketProgram or NativeProgram: a streaming DataFrame, and what a batch of it told
+    plan ─▶ PacketProgram or NativeProgram: a streaming DataFrame, and what a batch of it reported
          ─▶ MicroBatchRun (microbatch/run.py): the query, its commands, its sources
 
 In: a JobSpec, then plans.  Out: runs, and checkpoints (state/checkpoints.py).

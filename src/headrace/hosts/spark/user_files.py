@@ -1,4 +1,4 @@
-"""Files, archives and packages that a program brings along for the workers.
+"""Files, archives and packages that a program sends to the workers.
 
 In: the options ``python.files``, ``python.archives`` and ``python.requirements``.  Out: files that
 Spark keeps on every machine, and workers that find them.  Next: hosts/spark/microbatch/worker.py

@@ -1,10 +1,10 @@
-"""Gives every step a level: how many exchanges are in front of it.
+"""Gives every step a level: how many exchanges come before it.
 
 before:  source ─ map ─ key_by ─ reduce ─ filter ─ print
 after:   level 0: source, map      level 1: reduce, filter, print
 
 A step stands at the deepest level that one of its inputs asks for; what needs memory, and what
-joins two inputs, stands behind at least one exchange.  Next: rules/count_slots.py
+joins two inputs, comes after at least one exchange.  Next: rules/count_slots.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds out whether anybody behind an exchange has to be told of time.
+"""Finds out whether any step after an exchange has to be told of time.
 
 before:  key_by ─ process with timers
 after:   uses_time: the query gets a stream of ticks, and of the end of input

@@ -81,7 +81,7 @@ def message_frame(kind: int, edge: int, content: Any) -> list[bytes]:
 
 
 def records_in(frame: Frame, codec: Codec) -> Records:
-    """The records of a data frame; Arrow bodies stay Arrow until somebody wants values."""
+    """The records of a data frame; Arrow bodies stay Arrow until values are needed."""
     times: list[int] | None = None
     if frame.timestamps is not None:
         times = np.frombuffer(frame.timestamps, dtype=np.int64).tolist()

@@ -140,7 +140,7 @@ class Shuffle(Partitioning):
 class Custom(Partitioning):
     """The user's Partitioner decides: ``partition(key, number_of_partitions) -> int``.
 
-    One that counts begins anew with every batch.
+    One that counts starts again with every batch.
     """
 
     name = "CUSTOM"

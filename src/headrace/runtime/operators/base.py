@@ -37,7 +37,7 @@ _NOT_THE_USERS = (
 
 
 class Consumer(Protocol):
-    """Takes what an operator puts out: the next operator of the chain, or an exchange."""
+    """Takes what an operator emits: the next operator of the chain, or an exchange."""
 
     def accept(self, records: Records) -> None:
         """Take records, in order."""
@@ -92,7 +92,7 @@ class OperatorRuntime:
     metrics: OperatorMetrics
     clock: Callable[[], int]
     channel: Channel
-    # in front of the first exchange: nothing is remembered from batch to batch
+    # before the first exchange: nothing is remembered from batch to batch
     at_source: bool = False
     # BATCH mode: the input is whole, event time is at its beginning until a key's records are in
     bounded: bool = False
@@ -150,7 +150,7 @@ class Operator:
             self.output.watermark(combined)
 
     def pass_watermark(self, timestamp: int) -> None:
-        """A watermark in front of the first exchange, where splits must not be combined."""
+        """A watermark before the first exchange, where splits must not be combined."""
         self.output.watermark(timestamp)
 
     def advance_watermark(self, timestamp: int) -> None:
@@ -191,7 +191,7 @@ class Operator:
 
     @property
     def keeps_state(self) -> bool:
-        """Whether it remembers anything, so that it must stand behind an exchange."""
+        """Whether it remembers anything, so that it must come after an exchange."""
         return bool(self.state_specs())
 
     @property

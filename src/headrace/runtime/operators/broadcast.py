@@ -189,7 +189,7 @@ class WritingContext(ReadingContext):
 
 
 class KeyedReadingContext(KeyedContext):
-    """The ctx of process_element and on_timer behind key_by."""
+    """The ctx of process_element and on_timer after key_by."""
 
     def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
         """A broadcast state, to read."""

@@ -53,7 +53,7 @@ class CoOperator(FunctionOperator):
 
 
 class KeyedCoOperator(CoOperator, KeyedOperator):
-    """The same behind key_by on both inputs: state of the key is at hand."""
+    """The same after key_by on both inputs: state of the key is at hand."""
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         out = ProcessOutput(self.output)

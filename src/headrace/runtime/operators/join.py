@@ -49,7 +49,7 @@ def gives_many(function: Any) -> bool:
 
 
 def many_results(call: Callable[..., Any]) -> Callable[..., Iterable[Any]]:
-    """A function with one result as one with an iterable of results; None is no result."""
+    """A function with one result as one with an iterable of results; None means no result."""
 
     def listed(*arguments: Any) -> Iterable[Any]:
         result = call(*arguments)
@@ -298,7 +298,7 @@ class TimeBuffer:
                     yield times[place], record
 
     def remove(self, key: Any, time: int) -> None:
-        """Forget the records of one time; unknown ones are no error."""
+        """Forget the records of one time; unknown ones are ignored."""
         bucket = time // BUCKET_MS
         found = self._records.get((key, bucket))
         if found is None:

@@ -1,4 +1,4 @@
-"""Operators behind key_by: keyed process functions, rich keyed functions, reduce."""
+"""Operators after key_by: keyed process functions, rich keyed functions, reduce."""
 
 from __future__ import annotations
 

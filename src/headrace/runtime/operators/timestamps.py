@@ -3,7 +3,7 @@
 In front of the first exchange a task sees only its part of one batch, so the operator there sends a
 *candidate* at the end of the batch: the watermark that its own records allow.  The valve of the
 next stage remembers the highest candidate of every split.  A generator of the user's own needs
-memory, so the planner puts it behind an exchange, where its state is kept.
+memory, so the planner puts it after an exchange, where its state is kept.
 
 A timestamp that stands in a field is read from the Arrow column, without a call per record: where
 the strategy names a column, and where the assigner's code does nothing but pick a field.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         WatermarkStrategy,
     )
 
-# The attributes of a generator; behind a savepoint it starts anew, as in Flink.
+# The attributes of a generator; behind a savepoint it starts again, as in Flink.
 _GENERATOR = StateSpec("generator", None, "subtask")
 
 
@@ -84,7 +84,7 @@ class TimestampsOperator(Operator):
         return records.with_timestamps(self._extracted(records) if times is None else times)
 
     def _times_in_columns(self, records: Records) -> list[int] | None:
-        """Timestamps that need no call per record, if they are whole numbers one and all."""
+        """Timestamps that need no call per record, if they are all whole numbers."""
         if isinstance(self.assigner, ColumnAssigner) and self.assigner.spark_only:
             return self._checked(records, records.timestamps or [None] * len(records))
         column = None if self.picked is None else self.picked.column(records)
@@ -208,7 +208,7 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
             self.emit_candidate(timestamp)
 
     def mark_idle(self) -> None:
-        """Nothing to do: a silent generator holds nobody up within a batch."""
+        """Nothing to do: a silent generator delays nothing within a batch."""
 
     def mark_active(self) -> None:
         """Nothing to do."""

@@ -2,7 +2,7 @@
 
 A *cell* is one key's entry while it is in memory; paged tables (table.py) make cells from stored
 pages and write changed ones back.  `Memory` is shared by all tables of a process: when their cells
-or the packed pages behind them grow past its limits, those not used for longest are let go.
+or the packed pages behind them grow past its limits, those not used for longest are dropped.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Page:
         self.touched = 0
 
     def set_contents(self, contents: list[bytes]) -> None:
-        """Start anew with these buckets."""
+        """Start again with these buckets."""
         self.buckets = [Bucket(self, content) for content in contents]
         self.shift = HASH_BITS - (len(contents) - 1).bit_length()
 

@@ -39,7 +39,7 @@ class DictStore:
         self.content[key] = content
 
     def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are no error."""
+        """Remove; unknown keys are ignored."""
         self.content.pop(key, None)
 
     def clear(self) -> None:

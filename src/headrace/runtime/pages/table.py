@@ -142,7 +142,7 @@ class PagedTable:
             self.touch(cell)
 
     def remove(self, key: Any) -> None:
-        """Forget a key; unknown keys are no error."""
+        """Forget a key; unknown keys are ignored."""
         cell = self.cells.get(key) or self.find(key)
         if cell.value is not NO_ENTRY:
             cell.value = NO_ENTRY

@@ -61,6 +61,6 @@ class NoticingStore:
         return news
 
     def forget(self) -> None:
-        """What was told may not have arrived: notice everything anew."""
+        """What was told may not have arrived: notice everything again."""
         self._seen.clear()
         self._news.clear()

@@ -1,4 +1,4 @@
-"""The types of values that nobody declared: for state that is shown as a table.
+"""The types of values that no one declared: for state that is shown as a table.
 
 In: values.  Out: the narrowest TypeInformation that all of them fit; pickled where there is none.
 Next: runtime/savepoint/table_rows.py

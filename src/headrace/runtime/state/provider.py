@@ -153,7 +153,7 @@ class StateProvider:
             table.read_ahead(keys)
 
     def flush(self) -> None:
-        """Write all that changed."""
+        """Write everything that changed."""
         for state in self._states.values():
             state.look()
         for state in self._expiring.values():

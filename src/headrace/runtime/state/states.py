@@ -268,7 +268,7 @@ class PagedMapState(_LargeState, MapState[Any, Any]):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
-        """Remove a map key; unknown ones are no error."""
+        """Remove a map key; unknown ones are ignored."""
         cell = self._cell()
         content = cell.value
         if type(content) is dict:

@@ -111,7 +111,7 @@ class TtlValueState(_Expiring, PagedValueState):
         return None if found is NO_ENTRY else found
 
     def update(self, value: Any) -> None:
-        """Replace the value; its time starts anew."""
+        """Replace the value; its time restarts."""
         self._cell()
         if value is None:
             self.clear()
@@ -133,7 +133,7 @@ class TtlReducingState(_Expiring, PagedReducingState):
         return None if found is NO_ENTRY else found
 
     def add(self, value: Any) -> None:
-        """Reduce a value in; after expiry it starts anew."""
+        """Reduce a value in; after expiry it starts from empty."""
         self._cell()
         old = _live(self)
         self._write(value if old is NO_ENTRY else self._reduce(old, value))
@@ -153,7 +153,7 @@ class TtlAggregatingState(_Expiring, PagedAggregatingState):
         return None if found is NO_ENTRY else self._aggregate.get_result(found)
 
     def add(self, value: Any) -> None:
-        """Add to the accumulator; after expiry it starts anew."""
+        """Add to the accumulator; after expiry it starts from empty."""
         self._cell()
         if value is None:
             self.clear()
@@ -252,7 +252,7 @@ class TtlMapState(PagedMapState, _Expiring):
         return self.get(key) is not None
 
     def put(self, key: Any, value: Any) -> None:
-        """Set a map key; its time starts anew."""
+        """Set a map key; its time restarts."""
         self._check_pair(key, value)
         self._put(key, (self.expiry.clock(), value))
 

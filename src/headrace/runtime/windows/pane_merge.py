@@ -9,7 +9,7 @@ the panes up to an edge are merged from the edge backwards, once, and those behi
     windows    abcd, bcd+e, cd+ef, ...          one merge each
 
 When the front is used up, the edge moves to the end of the window at hand (a queue of two stacks,
-for all keys at once).  Nothing here is stored: after a restart it is made anew from the panes.
+for all keys at once).  Nothing here is stored: after a restart it is built again from the panes.
 
 Merging may reuse an accumulator as its result, as Flink allows, so accumulators that can be changed
 are copied before they are handed out.  Reduce functions get the values themselves, as everywhere:

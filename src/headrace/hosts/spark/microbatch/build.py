@@ -96,7 +96,7 @@ def source_frame(
 def open_step(
     step: Step, spark: SparkSession, job_dir: str, options: SourceOptions, *, columns: bool = True
 ) -> OpenedSource:
-    """The DataFrame of a source step; what cannot be read is told with the user's line.
+    """The DataFrame of a source step; what cannot be read is reported with the user's line.
 
     Args:
         step: the step.

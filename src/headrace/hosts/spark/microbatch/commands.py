@@ -52,7 +52,7 @@ class CommandWriter:
                 self._folder.delete(old)
 
     def wake_at(self, when_ms: int | None) -> None:
-        """Send a tick at this time; replaces an earlier wish."""
+        """Send a tick at this time; replaces an earlier request."""
         with self._lock:
             if self._alarm is not None:
                 self._alarm.cancel()
@@ -68,7 +68,7 @@ class CommandWriter:
         try:
             self.send("tick")
         except ConnectorError as error:
-            # A full disk, say. Without its tick a job whose sources are quiet would sleep for ever.
+            # A full disk, say. Without its tick a job whose sources are quiet would sleep forever.
             log.warning("a timer is due, but its tick could not be written: %s", error)
             self.wake_at(wall_clock() + _RETRY_MS)
 

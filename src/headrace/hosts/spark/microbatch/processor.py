@@ -1,4 +1,4 @@
-"""A stage behind an exchange, as Spark sees it: once per subtask and batch.
+"""A stage after an exchange, as Spark sees it: once per subtask and batch.
 
 When a query starts, Spark asks for the state of every stage in a Python process of its own: what
 that process has to import is waited for. So this module is small, and the rest is imported by

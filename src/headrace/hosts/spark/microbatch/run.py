@@ -1,6 +1,6 @@
 """One run of a plan as a query of micro-batches: what control/ steers.
 
-In: a streaming DataFrame (build.py), what a batch of it told.  Out: epochs, the end, or an error.
+In: a streaming DataFrame (build.py), what a batch of it reported.  Out: epochs, the end, an error.
 Next: query.py (the query itself), commands.py (ticks and the end of input)
 """
 

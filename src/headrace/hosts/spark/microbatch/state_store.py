@@ -107,7 +107,7 @@ class MapStateStore:
         self._client.update_value(self._name, (key,), (content,))
 
     def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are no error."""
+        """Remove; unknown keys are ignored."""
         self._client.remove_key(self._name, (key,))
 
     def settle(self) -> None:

@@ -105,7 +105,7 @@ def _attempt() -> str:
 
 
 def _until_stopped(code: StageCode, subtask: int, packets: Iterator[Packet]) -> Iterator[Packet]:
-    """A task that failed has told the driver; its caches cannot be trusted any more."""
+    """A task that failed has reported to the driver; its caches cannot be trusted any more."""
     task = _tasks[code.key, subtask]
     ended = task.stage.bounded  # no further batch will come
     try:
@@ -212,7 +212,7 @@ def envelope_rows(rows: list[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
 
 
 def run_stage(code: StageCode, slot: int, rows: Iterable[Row], pages: Any) -> Iterator[Row]:
-    """Run one batch of a subtask behind an exchange; `pages` is Spark's map state."""
+    """Run one batch of a subtask after an exchange; `pages` is Spark's map state."""
     subtask = code.slot_ids.index(slot)
     task = _tasks.get((code.key, subtask))
     store: Any = MapStateStore() if task is None else task.store

@@ -50,8 +50,8 @@ def windowed(frame: DataFrame, window: NativeWindow, control: DataFrame | None) 
 
     Args:
         frame: the source.
-        window: the window, and the steps in front of it.
-        control: the stream of commands; None where nobody sends any.
+        window: the window, and the steps before it.
+        control: the stream of commands; None if there are none.
     """
     for step in window.before:
         frame = apply_native(frame, step)

@@ -95,7 +95,7 @@ SourceT = TypeVar("SourceT", bound="Source")
 class SourceAdapter(ABC, Generic[SourceT]):
     """Reads one kind of source on Spark; has no state of its own.
 
-    A job opens its sources anew for every attempt. Where reading goes on is in Spark's offset log,
+    A job opens its sources again for every attempt. Where reading goes on is in Spark's offset log,
     and what an adapter has to find again it keeps in the job's directory.
     """
 

@@ -35,7 +35,7 @@ class SourceLayout:
     The columns with the records come first; then, where the source has them, ``__ts`` (epoch
     milliseconds; for pickled cells a list of them) and ``__split`` (the name of the split).
     It travels to the workers by pickle, so `read` is a function of a module, also that of a layout
-    that another package brings.
+    that another package provides.
 
     Attributes:
         tag: names it, in errors and tests.

@@ -32,7 +32,7 @@ def stateful_operators(checkpoint: str) -> list[int]:
 
 
 def read_offsets(checkpoint: str, batch_id: int) -> list[str | None]:
-    """Where every source of a query was behind a batch, as Spark's JSON."""
+    """Where every source of a query was after a batch, as Spark's JSON."""
     lines = Storage.open(checkpoint).read(f"offsets/{batch_id}").decode().split("\n")
     return [None if line == _NO_OFFSET else line for line in lines[2:]]
 
@@ -62,7 +62,7 @@ def forget_uncommitted_state(checkpoint: str) -> None:
 
 
 def set_back_watermark(checkpoint: str, above_ms: int) -> None:
-    """Let event time begin anew if the last batch ended it: Spark keeps its watermark for ever.
+    """Let event time start again if the last batch ended it: Spark keeps its watermark forever.
 
     Args:
         checkpoint: of a query that is not running.

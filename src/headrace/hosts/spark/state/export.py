@@ -36,7 +36,7 @@ def entries_frame(
     *,
     state: str | None = None,
 ) -> DataFrame | None:
-    """Every entry of every operator behind a batch; None if the job keeps nothing.
+    """Every entry of every operator after a batch; None if the job keeps nothing.
 
     Args:
         spark: any session.
