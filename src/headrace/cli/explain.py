@@ -6,7 +6,7 @@ In: a program (cli/program.py).  Out: levels, chains and exchanges as text, or F
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,7 @@ from headrace.errors import EmptyProgramError
 
 if TYPE_CHECKING:
     from headrace.cli.program import CapturedProgram
+    from headrace.common.opaque import JsonObject
 
 
 def register(app: typer.Typer) -> None:
@@ -79,7 +80,7 @@ def _text(captured: CapturedProgram) -> str:
     return f"job {captured.name!r}\n{plan_as_text(captured.graph, captured.options)}"
 
 
-def _document(captured: CapturedProgram) -> dict[str, Any]:
+def _document(captured: CapturedProgram) -> JsonObject:
     from headrace.plan.explain import plan_as_json
 
     return {

@@ -7,7 +7,7 @@ In: the registry on disk (control/registry.py).  Out: tables, JSON, requests to 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -31,6 +31,9 @@ from headrace.control.requests import ask
 from headrace.errors import InvalidArgumentError, JobError
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
+    from headrace.common.opaque import JsonObject
     from headrace.control.registry import JobRecord
 
 _STYLES = {
@@ -263,7 +266,7 @@ def stop(
       headrace stop orders --drain
       headrace stop orders --savepoint /data/savepoints
     """
-    arguments: dict[str, Any] = {"drain": drain}
+    arguments: JsonObject = {"drain": drain}
     if savepoint:
         arguments["savepoint"] = None if folder is None else absolute_place(folder)
     elif folder is not None:
@@ -275,9 +278,7 @@ def stop(
     _end(job, "stop", arguments, timeout, as_json=as_json)
 
 
-def _end(
-    text: str, action: str, arguments: dict[str, Any], timeout_s: float, *, as_json: bool
-) -> None:
+def _end(text: str, action: str, arguments: JsonObject, timeout_s: float, *, as_json: bool) -> None:
     with told_errors(as_json=as_json):
         jobs = registry()
         job_id = jobs.find(text).job_id
@@ -298,7 +299,7 @@ def _end(
     raise typer.Exit(JOB_FAILED if lost or record.state in ("FAILED", LOST) else DONE)
 
 
-def _wait_for_end(job_id: str, deadline: float, display: Any) -> JobRecord:
+def _wait_for_end(job_id: str, deadline: float, display: Status) -> JobRecord:
     while True:
         record = registry().get(job_id)
         if record is None or not record.is_running:

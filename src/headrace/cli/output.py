@@ -10,7 +10,7 @@ import contextlib
 import json
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -31,6 +31,8 @@ from headrace.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from headrace.common.opaque import JsonObject
 
 DONE, JOB_FAILED, BAD_INPUT = 0, 1, 2
 
@@ -77,7 +79,7 @@ def when(epoch_ms: int) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def show_json(content: Any) -> None:
+def show_json(content: object) -> None:
     """The one document that --json prints."""
     typer.echo(json.dumps(content, indent=2, default=str))
 
@@ -90,7 +92,7 @@ def error_text(error: BaseException) -> str:
     return "\n".join([text, *(f"  note:  {note}" for note in notes)])
 
 
-def error_parts(error: BaseException) -> dict[str, Any]:
+def error_parts(error: BaseException) -> JsonObject:
     """An error as --json shows it."""
     if isinstance(error, HeadraceError):
         return {

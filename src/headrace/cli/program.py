@@ -98,7 +98,7 @@ def _run_function(target: str, arguments: Sequence[str]) -> None:
         _call(function, target)
 
 
-def _call(function: Callable[..., Any], target: str) -> None:
+def _call(function: Callable[..., object], target: str) -> None:
     parameters = inspect.signature(function).parameters.values()
     needed = [p for p in parameters if p.default is p.empty and p.kind not in (2, 4)]
     if len(needed) > 1:
@@ -171,6 +171,7 @@ class CaptureExecutor(JobExecutor):
     def __init__(self) -> None:
         self.captured: list[CapturedProgram] = []
 
+    # Any: a stand-in that has what programs ask of a job, and is none
     def execute(self, program: StreamGraph, spec: JobSpec) -> Any:
         """A job that has finished without results."""
         self.captured.append(CapturedProgram(spec.name, program, spec))

@@ -14,7 +14,7 @@ import time
 import traceback
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -280,7 +280,7 @@ def run_detached(
 
 
 def _wait_for_launch(
-    process: subprocess.Popen[Any], launch: str, log: Path, timeout_s: float
+    process: subprocess.Popen[bytes], launch: str, log: Path, timeout_s: float
 ) -> JobRecord:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:

@@ -39,6 +39,7 @@ from headrace.control.requests import ask
 from headrace.errors import EmptyProgramError, SavepointError
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import JsonObject
     from headrace.control.restore import Match
     from headrace.control.savepoints import StoredSavepoint
 
@@ -54,6 +55,7 @@ _STYLES = {"kept": "green", "new": "blue", "dropped": "yellow", "converted": "cy
 class _TakeByDefault(TyperGroup):
     """`headrace savepoint JOB` takes one; `headrace savepoint diff ...` is the other spelling."""
 
+    # Any: a Context of the click that typer brings along and does not publish
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, "-h", "--help"):
             args = ["take", *args]
@@ -169,7 +171,7 @@ def _read(location: str) -> StoredSavepoint:
     return read_savepoint(absolute_place(location))
 
 
-def _summary(savepoint: StoredSavepoint) -> dict[str, Any]:
+def _summary(savepoint: StoredSavepoint) -> JsonObject:
     content = savepoint.to_json()
     del content["files"]
     sizes = {"bytes": savepoint.bytes, "entries": savepoint.entries}

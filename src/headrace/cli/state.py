@@ -8,7 +8,7 @@ were checked.  Next: state.py
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -112,7 +112,7 @@ def _read_with_spark(place: str, uid: str, name: str, limit: int) -> FirstRows:
     return FirstRows(tuple(frame.columns), rows[:limit], len(rows) > limit)
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     if isinstance(cell, bytes | bytearray):
         return f"{len(cell)} bytes"
     if isinstance(cell, dict):

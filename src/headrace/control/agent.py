@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
 from headrace.control.progress import Teller
@@ -25,6 +25,7 @@ from headrace.io.processes import this_process
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.opaque import JsonObject
     from headrace.control.job import Failure, Job
     from headrace.control.registry import JobRegistry
     from headrace.io.lease import Lease
@@ -38,13 +39,13 @@ _SIGN_OF_LIFE_S = 15.0
 LAUNCH_VARIABLE, LOG_VARIABLE = "_HEADRACE_LAUNCH", "_HEADRACE_LAUNCH_LOG"
 
 
-def _cancel(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
+def _cancel(job: Job, arguments: JsonObject) -> JsonObject:
     # the answer comes first: the job, and with it this process, may end any moment now
     threading.Thread(target=job.cancel, name="headrace-cancel", daemon=True).start()
     return {"state": "CANCELLING"}
 
 
-def _stop(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
+def _stop(job: Job, arguments: JsonObject) -> JsonObject:
     drain = bool(arguments.get("drain"))
     if "savepoint" in arguments:  # the folder; None for the one that is configured
         # the record tells where it is: the driver may end before an answer could be written
@@ -54,13 +55,13 @@ def _stop(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"state": job.status.name}
 
 
-def _savepoint(job: Job, arguments: dict[str, Any]) -> dict[str, Any]:
+def _savepoint(job: Job, arguments: JsonObject) -> JsonObject:
     return {"savepoint": job.savepoint(arguments.get("folder")).location}
 
 
 # What another terminal can ask of a job: a handler gets the job and the arguments, and returns
 # what the client sees. Each runs in a thread of its own, so it may take its time.
-HANDLERS: dict[str, Callable[[Job, dict[str, Any]], dict[str, Any]]] = {
+HANDLERS: dict[str, Callable[[Job, JsonObject], JsonObject]] = {
     "cancel": _cancel,
     "stop": _stop,
     "savepoint": _savepoint,
@@ -114,7 +115,7 @@ class JobAgent:
         self._lease_failed = False
         self._record_failed = False
         self._inbox: Inbox | None = None
-        self._written: tuple[Any, ...] = ()
+        self._written: tuple[object, ...] = ()
         self._written_at = 0.0
         self._teller = Teller(record)
         self._over = threading.Event()
@@ -167,7 +168,7 @@ class JobAgent:
         if self._facts() != self._written or quiet_s >= _SIGN_OF_LIFE_S:
             self._write()
 
-    def _facts(self) -> tuple[Any, ...]:
+    def _facts(self) -> tuple[object, ...]:
         job = self._job
         return job.status, job.metrics.batches, job.restarts, len(job.failures)
 
@@ -240,7 +241,7 @@ class JobAgent:
             self._inbox.answer(request, result)
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def _failure(failure: Failure) -> JsonObject:
     error = failure.error
     told = error.message if isinstance(error, HeadraceError) else str(error)
     return {

@@ -13,13 +13,14 @@ import contextlib
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectorError, HeadraceError, JobError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from headrace.common.opaque import Committable
     from headrace.control.metrics import JobMetrics
     from headrace.control.state_names import States
     from headrace.spi.host import EpochResults, Run
@@ -179,7 +180,7 @@ class Attempt:
         if self._over:
             raise JobError(f"the job ended before batch {epoch} was committed")
 
-    def _commit(self, epoch: int, committables: dict[str, list[Any]]) -> None:
+    def _commit(self, epoch: int, committables: dict[str, list[Committable]]) -> None:
         """Let every sink make its part of an epoch visible."""
         for uid, parts in committables.items():
             name, committer = self._committers[uid]

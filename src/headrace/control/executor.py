@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from headrace.common.job_status import JobStatus
 from headrace.common.restart_strategy import strategy_from_options
@@ -34,6 +34,7 @@ from headrace.spi.host import HOSTS, HasFrames, Place, host_of
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import HostFrame, HostSession
     from headrace.control.fingerprint import Fingerprint
     from headrace.control.job_dir import Identity
     from headrace.control.metrics import JobMetrics
@@ -80,16 +81,16 @@ class JobExecutor:
         """The plan as text, or in the JSON that Flink's plan visualisers read."""
         return (plan_as_json if as_json else plan_as_text)(program, plan_options(spec))
 
-    def session(self, spec: JobSpec) -> Any:
+    def session(self, spec: JobSpec) -> HostSession:
         """The SparkSession that programs of the spec run on."""
         return _with_frames(host_of(spec), "get_spark_session()").base
 
-    def source_of(self, data: Any) -> Source:
+    def source_of(self, data: HostFrame) -> Source:
         """The source that reads a DataFrame."""
-        source: Source = HOSTS.find("spark").source_of(data)
-        return source
+        spark = cast("type[HasFrames]", HOSTS.find("spark"))
+        return spark.source_of(data)
 
-    def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> Any:
+    def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> HostFrame:
         """The records that reach a step as a streaming DataFrame."""
         host = host_of(spec)
         framed = _with_frames(host, "to_dataframe()")

@@ -9,11 +9,12 @@ new steps start empty.  Next: control/job_dir.py stores it, control/executor.py 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from headrace.common.opaque import JsonObject
     from headrace.graph.nodes import Step
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
@@ -45,12 +46,12 @@ class Fingerprint:
     commands: bool  # whether ticks and the end of input are one more source
     steps: tuple[KeptStep, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As plain data."""
         return asdict(self)
 
     @staticmethod
-    def from_json(content: Mapping[str, Any]) -> Fingerprint:
+    def from_json(content: JsonObject) -> Fingerprint:
         """From plain data; keys of later versions are left aside."""
         names = KeptStep.__slots__
         return Fingerprint(

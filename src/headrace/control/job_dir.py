@@ -18,7 +18,7 @@ import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headrace import __version__
 from headrace.common.clock import wall_clock
@@ -28,6 +28,9 @@ from headrace.control.state_names import StateNames
 from headrace.errors import CheckpointMismatchError
 from headrace.io.lease import GUARD_FILE, LOCK_FILE
 from headrace.io.storage import Storage, local_path
+
+if TYPE_CHECKING:
+    from headrace.common.opaque import JsonObject
 
 _FORMAT = 1
 _IDENTITY = "job.json"
@@ -150,7 +153,7 @@ class JobDir:
             return
         created = None if stored is None else stored.created_ms
         origin = restored_from if stored is None else stored.restored_from
-        content: dict[str, Any] = {
+        content: JsonObject = {
             "format": _FORMAT,
             "job_id": job_id,
             "name": name,

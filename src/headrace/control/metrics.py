@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.common.accumulators import Accumulator
+    from headrace.common.opaque import JsonObject, StateValue
 
 
 @dataclass(slots=True)
@@ -17,7 +21,7 @@ class OperatorTotals:
     late_records_dropped: int = 0
     watermarks: dict[int, int] = field(default_factory=dict)
     counters: dict[str, float] = field(default_factory=dict)
-    gauges: dict[str, Any] = field(default_factory=dict)
+    gauges: dict[str, StateValue] = field(default_factory=dict)
 
 
 class JobMetrics:
@@ -26,18 +30,18 @@ class JobMetrics:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.operators: dict[str, OperatorTotals] = {}
-        self.accumulators: dict[str, Any] = {}
+        self.accumulators: dict[str, Accumulator[StateValue, StateValue]] = {}
         self.batches = 0
         self.restarts = 0
         self.last_batch_id = -1
         self.started = time.time()
         self.last_batch_ms = 0.0
 
-    def _add_report(self, subtask: int, report: dict[str, dict[str, Any]]) -> None:
+    def _add_report(self, subtask: int, report: dict[str, JsonObject]) -> None:
         for uid, content in report.items():
             self._add(self.operators.setdefault(uid, OperatorTotals()), subtask, content)
 
-    def _add(self, totals: OperatorTotals, subtask: int, content: dict[str, Any]) -> None:
+    def _add(self, totals: OperatorTotals, subtask: int, content: JsonObject) -> None:
         totals.records_in += content["records_in"]
         totals.records_out += content["records_out"]
         totals.late_records_dropped += content["late_records_dropped"]
@@ -55,7 +59,7 @@ class JobMetrics:
     def end_batch(
         self,
         batch_id: int,
-        reports: list[tuple[int, dict[str, dict[str, Any]]]],
+        reports: list[tuple[int, dict[str, JsonObject]]],
         milliseconds: float,
     ) -> None:
         """A batch was committed: take in what its tasks counted, unless it is a repetition."""
@@ -68,12 +72,12 @@ class JobMetrics:
             self.last_batch_id = batch_id
             self.last_batch_ms = milliseconds
 
-    def accumulator_values(self) -> dict[str, Any]:
+    def accumulator_values(self) -> dict[str, StateValue]:
         """The merged value of every accumulator."""
         with self._lock:
             return {name: a.get_local_value() for name, a in self.accumulators.items()}
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> JsonObject:
         """All of it as plain data, under Flink's names."""
         with self._lock:
             operators = {

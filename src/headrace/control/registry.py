@@ -17,7 +17,7 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.home import headrace_home
 from headrace.common.options import OPTIONS
@@ -26,6 +26,7 @@ from headrace.io.processes import Process
 
 if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
+    from headrace.common.opaque import JsonObject
 
 LOST = "LOST"
 ENDED = frozenset({"FINISHED", "FAILED", "CANCELED", LOST})
@@ -54,8 +55,8 @@ class JobRecord:
     restarts: int = 0
     batches: int = 0
     last_batch: int = -1
-    operators: dict[str, dict[str, Any]] = field(default_factory=dict)
-    failures: list[dict[str, Any]] = field(default_factory=list)
+    operators: dict[str, JsonObject] = field(default_factory=dict)
+    failures: list[JsonObject] = field(default_factory=list)
     error: str | None = None
     savepoint: str | None = None  # that the job ended with
     savepoint_error: str | None = None
@@ -74,12 +75,12 @@ class JobRecord:
         """Whether the job has not ended."""
         return self.state not in ENDED
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As plain data."""
         return asdict(self)
 
     @staticmethod
-    def from_json(content: dict[str, Any]) -> JobRecord:
+    def from_json(content: JsonObject) -> JobRecord:
         """From plain data; keys of later versions are left aside."""
         known = {f.name for f in fields(JobRecord)}
         return JobRecord(**{key: value for key, value in content.items() if key in known})
@@ -200,7 +201,7 @@ def _has_driver(record: JobRecord) -> bool:
     return alive
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: JsonObject) -> None:
     """Write a small file that is either wholly there or not at all."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
     try:

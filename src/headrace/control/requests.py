@@ -14,7 +14,7 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.control.registry import JobRegistry, write_json
 from headrace.errors import HeadraceError, JobError
@@ -22,6 +22,8 @@ from headrace.errors import HeadraceError, JobError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from headrace.common.opaque import JsonObject
 
 _POLL_S = 0.05
 
@@ -32,7 +34,7 @@ class Request:
 
     id: str
     action: str
-    arguments: dict[str, Any]
+    arguments: JsonObject
 
 
 # --- the client's side ---------------------------------------------------------------------------
@@ -42,11 +44,11 @@ def ask(
     registry: JobRegistry,
     job_id: str,
     action: str,
-    arguments: dict[str, Any] | None = None,
+    arguments: JsonObject | None = None,
     *,
     timeout_s: float = 30.0,
     sleep: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Ask a running job, and wait for its answer.
 
     Raises:
@@ -99,7 +101,7 @@ def _check_running(registry: JobRegistry, job_id: str, action: str) -> None:
     raise JobError(f"job {record.name!r} ({job_id[:8]}) has ended: it is {record.state}")
 
 
-def _result(content: dict[str, Any]) -> dict[str, Any]:
+def _result(content: JsonObject) -> JsonObject:
     if content["ok"]:
         return dict(content["result"])
     raise JobError(content["message"], where=content.get("where"), fix=content.get("fix"))
@@ -136,17 +138,17 @@ class Inbox:
         except OSError:
             return []  # the next look may find more
 
-    def answer(self, request: Request, result: dict[str, Any]) -> None:
+    def answer(self, request: Request, result: JsonObject) -> None:
         """The request was carried out."""
         self._put(request, {"ok": True, "result": result})
 
     def refuse(self, request: Request, error: BaseException) -> None:
         """The request failed."""
-        parts: dict[str, Any] = {"ok": False, "message": f"{type(error).__name__}: {error}"}
+        parts: JsonObject = {"ok": False, "message": f"{type(error).__name__}: {error}"}
         if isinstance(error, HeadraceError):
             parts |= {"message": error.message, "where": error.where, "fix": error.fix}
         self._put(request, parts)
 
-    def _put(self, request: Request, content: dict[str, Any]) -> None:
+    def _put(self, request: Request, content: JsonObject) -> None:
         if (self._folder / f"{request.id}.request").exists():  # else the client has given up
             write_json(self._folder / f"{request.id}.answer", content)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cloudpickle
 
@@ -27,6 +27,7 @@ from headrace.spi.host import Beginning, SourcePosition
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from headrace.common.opaque import JsonObject
     from headrace.control.fingerprint import Fingerprint, KeptStep
     from headrace.control.savepoints import SavedOperator, SavedSource, StoredSavepoint
     from headrace.plan.physical import PhysicalPlan
@@ -178,7 +179,7 @@ def _types_opened(stage: StagePlan) -> dict[str, dict[str, Recorded]]:
 
 def restored_states(
     savepoint: StoredSavepoint, matches: list[Match]
-) -> dict[str, dict[str, dict[str, Any]]]:
+) -> dict[str, dict[str, JsonObject]]:
     """What a job that continues from a savepoint has stored, by the uids of its program."""
     states = {
         operator.uid: {s.name: s.type for s in operator.states if s.name != WATERMARK}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace import __version__
 from headrace.errors import ConnectorError, SavepointError
@@ -25,8 +25,9 @@ from headrace.runtime.state.names_of_0_1 import spec_in_0_1
 from headrace.runtime.state.recorded import Recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from headrace.common.opaque import JsonObject
     from headrace.spi.state import StateSpec
 
 FORMAT = 1
@@ -41,10 +42,10 @@ class SavedState:
 
     name: str
     # as runtime/state records it with the state itself; empty for what headrace keeps for itself
-    type: dict[str, Any]
+    type: JsonObject
     entries: int
     # as its operator declared it; empty in savepoints of 0.1
-    declared: dict[str, Any] = field(default_factory=dict)
+    declared: JsonObject = field(default_factory=dict)
 
     @property
     def spec(self) -> StateSpec:
@@ -118,7 +119,7 @@ class StoredSavepoint:
         """The Parquet files, relative to the location."""
         return _state_files(self.files)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As plain data, without the location: a savepoint may be moved."""
         content = asdict(self)
         del content["location"]
@@ -159,7 +160,7 @@ def read_savepoint(location: str) -> StoredSavepoint:
 
 def _parse(location: str, text: bytes) -> StoredSavepoint:
     try:
-        content: dict[str, Any] = json.loads(text)
+        content: JsonObject = json.loads(text)
         version, checksum = int(content["format"]), content.pop("checksum")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise _broken(location, f"{METADATA} is incomplete") from None
@@ -187,12 +188,12 @@ def _parse(location: str, text: bytes) -> StoredSavepoint:
     )
 
 
-def _operator(content: Mapping[str, Any]) -> SavedOperator:
+def _operator(content: JsonObject) -> SavedOperator:
     states = tuple(SavedState(**state) for state in content["states"])
     return SavedOperator(**{**content, "states": states})
 
 
-def _source(content: Mapping[str, Any]) -> SavedSource:
+def _source(content: JsonObject) -> SavedSource:
     return SavedSource(
         uid=content["uid"],
         kind=content["kind"],
@@ -201,7 +202,7 @@ def _source(content: Mapping[str, Any]) -> SavedSource:
     )
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest(content: JsonObject) -> str:
     plain = json.dumps({k: v for k, v in content.items() if k != "checksum"}, sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.common.call_site import CallSite
+    from headrace.common.opaque import ColumnLike, Key, Record
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.window_select import WindowSelect
     from headrace.runtime.exchange.partition import Partitioning
@@ -63,7 +64,7 @@ class Step:
     max_parallelism: int | None = None
     description: str | None = None
     # the key selector of each input, where the stream is keyed
-    key_selectors: tuple[Callable[[Any], Any] | None, ...] = ()
+    key_selectors: tuple[Callable[[Record], Key] | None, ...] = ()
 
     @property
     def stable_id(self) -> str:
@@ -104,6 +105,6 @@ class NativeStep:
     """
 
     kind: NativeKind
-    expressions: tuple[Any, ...]
+    expressions: tuple[ColumnLike, ...]
     # the aggregates of a window, and what is made of them
     window: WindowSelect | None = None

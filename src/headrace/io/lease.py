@@ -19,7 +19,7 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.errors import CheckpointLockedError, ConnectorError, JobError
 from headrace.io.processes import Process, this_process
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from headrace.common.opaque import JsonObject
     from headrace.io.storage import Storage
 
 LOCK_FILE = "lock.json"
@@ -184,7 +185,7 @@ class Lease:
         if text is None:
             return None
         try:
-            content: dict[str, Any] = json.loads(text)
+            content: JsonObject = json.loads(text)
             owner = Process(content["host"], content["pid"], content["born"])
             return _Held(
                 owner, content["job"], content["token"], content["beat"], content["lease_s"]

@@ -14,12 +14,13 @@ import re
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headrace.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from headrace.errors import HeadraceError
 
@@ -120,7 +121,7 @@ class ServerClient(ABC, Generic[ConnectionT]):
         """An error of the library as one of ours."""
 
 
-def client_library(module: str, *, extra: str) -> Any:
+def client_library(module: str, *, extra: str) -> ModuleType:
     """The imported client library of a server.
 
     Raises:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.graph.checks import check_graph
 from headrace.plan.expression_types import expression_types
 from headrace.plan.planner import plan
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import JsonObject
     from headrace.graph.nodes import Edge, Step
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
@@ -63,9 +64,9 @@ def plan_as_json(graph: StreamGraph, options: PlanOptions) -> str:
     return json.dumps({"nodes": nodes}, indent=2)
 
 
-def _node(step: Step, physical: PhysicalPlan, options: PlanOptions) -> dict[str, Any]:
+def _node(step: Step, physical: PhysicalPlan, options: PlanOptions) -> JsonObject:
     kind = "Data Source" if step.is_source else "Data Sink" if step.is_sink else "Operator"
-    node: dict[str, Any] = {
+    node: JsonObject = {
         "id": step.id,
         "type": step.name,
         "pact": kind,

@@ -9,7 +9,7 @@ Next: hosts/spark/native/windows.py builds the DataFrame.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.api.time_domain import TimeDomain
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
@@ -18,6 +18,7 @@ from headrace.runtime.operators.timestamps import TimestampsOperator
 
 if TYPE_CHECKING:
     from headrace.api.window import WindowShape
+    from headrace.common.opaque import ColumnLike
     from headrace.common.watermark_strategy import WatermarkStrategy
     from headrace.graph.nodes import Step
 
@@ -102,7 +103,7 @@ def source_obstacle(step: Step) -> str | None:
     return None
 
 
-def timestamp_column(strategy: WatermarkStrategy) -> Any:
+def timestamp_column(strategy: WatermarkStrategy) -> ColumnLike | None:
     """What column timestamps are read from, for Spark; None if a function finds them."""
     assigner = strategy.timestamp_assigner
     return assigner.column if isinstance(assigner, ColumnAssigner) else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headrace.spi.registry import Registry
 
@@ -19,10 +19,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from headrace.common.job_status import JobStatus
+    from headrace.common.opaque import HostFrame, HostSession, JsonObject, StateValue
     from headrace.graph.nodes import Step
     from headrace.graph.stream_graph import StreamGraph
     from headrace.spi.job_spec import JobSpec
     from headrace.spi.source import Source
+
+
+class JobFailure(Protocol):
+    """One failure in the life of a job."""
+
+    @property
+    def error(self) -> BaseException:
+        """What was raised."""
+        ...
+
+
+class JobCounts(Protocol):
+    """What the tasks of a job have counted in its committed epochs."""
+
+    def snapshot(self) -> JsonObject:
+        """All counts as plain data, under Flink's names."""
+        ...
+
+    def accumulator_values(self) -> dict[str, StateValue]:
+        """The merged value of every accumulator."""
+        ...
+
+
+class WrittenSavepoint(Protocol):
+    """A savepoint that is complete."""
+
+    @property
+    def location(self) -> str:
+        """Its directory."""
+        ...
 
 
 class JobHandle(Protocol):
@@ -49,12 +80,12 @@ class JobHandle(Protocol):
         ...
 
     @property
-    def failures(self) -> Sequence[Any]:
+    def failures(self) -> Sequence[JobFailure]:
         """What went wrong on the way, the oldest first; each has an ``error``."""
         ...
 
     @property
-    def metrics(self) -> Any:
+    def metrics(self) -> JobCounts:
         """Its counts (control/metrics.py)."""
         ...
 
@@ -80,11 +111,13 @@ class JobHandle(Protocol):
         """End after the running epoch."""
         ...
 
-    def savepoint(self, folder: str | None = None) -> Any:
+    def savepoint(self, folder: str | None = None) -> WrittenSavepoint:
         """Write a savepoint of the newest committed epoch; the job keeps running."""
         ...
 
-    def stop_with_savepoint(self, folder: str | None = None, *, drain: bool = False) -> Any:
+    def stop_with_savepoint(
+        self, folder: str | None = None, *, drain: bool = False
+    ) -> WrittenSavepoint:
         """End after the running epoch, and write a savepoint of exactly that."""
         ...
 
@@ -100,15 +133,15 @@ class Executor(Protocol):
         """The plan of a program as text, or in Flink's JSON."""
         ...
 
-    def session(self, spec: JobSpec) -> Any:
+    def session(self, spec: JobSpec) -> HostSession:
         """What programs of the spec run on, started if it has to be: a SparkSession."""
         ...
 
-    def source_of(self, data: Any) -> Source:
+    def source_of(self, data: HostFrame) -> Source:
         """The source that reads what the host has of its own: a DataFrame."""
         ...
 
-    def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> Any:
+    def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> HostFrame:
         """The records that reach a step as the host's own stream: a DataFrame."""
         ...
 

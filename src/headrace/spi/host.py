@@ -16,18 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from headrace.spi.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from headrace.common.opaque import Committable, HostFrame, HostSession, JsonObject
     from headrace.errors import HeadraceError
     from headrace.graph.nodes import Step
     from headrace.plan.physical import PhysicalPlan
     from headrace.plan.plan_graph import TypeResolver
     from headrace.spi.job_spec import JobSpec
+    from headrace.spi.source import Source
+    from headrace.spi.state import PageStore
 
 
 @dataclass(slots=True)
@@ -35,11 +38,11 @@ class EpochResults:
     """What the tasks of one epoch reported to the driver."""
 
     # by uid of the sink
-    committables: dict[str, list[Any]] = field(default_factory=dict)
+    committables: dict[str, list[Committable]] = field(default_factory=dict)
     # (subtask, counts by uid of the operator)
-    reports: list[tuple[int, dict[str, dict[str, Any]]]] = field(default_factory=list)
+    reports: list[tuple[int, dict[str, JsonObject]]] = field(default_factory=list)
     # what operators stored for the first time in this run: uid -> name -> what it says of itself
-    states: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    states: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
     # when the next processing-time timer is due
     wake_at: int | None = None
     error: HeadraceError | None = None
@@ -133,7 +136,7 @@ class SourcePosition:
 
 
 # Fills the state of (stage from 0, subtask) in a store.
-LoadState = Callable[[int, int, Any], None]
+LoadState = Callable[[int, int, "PageStore"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +210,16 @@ class HasFrames(Protocol):
     """A host with streams of its own beside headrace's: Spark and its DataFrames."""
 
     @property
-    def base(self) -> Any:
+    def base(self) -> HostSession:
         """What programs run on, started if it has to be: a SparkSession."""
         ...
 
-    def frame_of(self, plan: PhysicalPlan, end: Step) -> Any:
+    @staticmethod
+    def source_of(frame: HostFrame) -> Source:
+        """The source that reads a stream of the host's own."""
+        ...
+
+    def frame_of(self, plan: PhysicalPlan, end: Step) -> HostFrame:
         """The records that reach a step as a stream of the host's own."""
         ...
 

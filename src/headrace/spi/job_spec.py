@@ -6,10 +6,13 @@ In: the environment (datastream/stream_execution_environment.py).  Out: a JobSpe
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headrace.common.configuration import Configuration
 from headrace.common.options import OPTIONS
+
+if TYPE_CHECKING:
+    from headrace.common.opaque import HostSession, OptionValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +24,12 @@ class JobSpec:
     max_parallelism: int | None = None
     master: str = "local[*]"
     spark_settings: dict[str, str] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, OptionValue] = field(default_factory=dict)
     checkpoint_dir: str | None = None
     interval_ms: int = 0
     job_parameters: dict[str, str] = field(default_factory=dict)
     # what the user has started to run on: a SparkSession
-    session: Any = None
+    session: HostSession = None
     kind: str = "job"  # preview and collect are left out of lists of jobs
 
     def for_preview(self) -> JobSpec:
@@ -46,6 +49,6 @@ class JobSpec:
         """All options, as they were set."""
         return Configuration.from_dict(self.options)
 
-    def option(self, key: str) -> Any:
+    def option(self, key: str) -> OptionValue:
         """The value of an option in its type, or its default."""
         return self.configuration().get(OPTIONS[key])

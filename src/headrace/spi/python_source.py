@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from headrace.common.opaque import Record
     from headrace.common.typeinfo import TypeInformation
 
 __all__ = ["Offset", "Position", "PythonSource"]
@@ -107,7 +108,7 @@ class PythonSource(Source):
         return {split: self.latest_offset(split, start) for split, start in starts.items()}
 
     @abstractmethod
-    def read(self, split: str, start: Offset, end: Offset) -> Iterator[Any]:
+    def read(self, split: str, start: Offset, end: Offset) -> Iterator[Record]:
         """The records of ``[start, end)``, the same ones on every call.
 
         The size of a batch is counted in offsets, so they should number the records.
@@ -146,7 +147,7 @@ class PythonSource(Source):
         """
         return None
 
-    def timestamp(self, record: Any) -> int:
+    def timestamp(self, record: Record) -> int:
         """The record's own event time in epoch milliseconds. Override it only if there is one."""
         raise NotImplementedError
 

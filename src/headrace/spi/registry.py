@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headrace.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.metadata import EntryPoints
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class Registry(Generic[T]):
         """All that can be found."""
         return sorted({*self._own, *(point.name for point in self._brought())})
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> Callable[..., T]:
         """What the name stands for: a class, or a function that makes one.
 
         Raises:
@@ -43,10 +44,12 @@ class Registry(Generic[T]):
         """
         if name in self._own:
             module, _, attribute = self._own[name].partition(":")
-            return getattr(importlib.import_module(module), attribute)
+            own: Callable[..., T] = getattr(importlib.import_module(module), attribute)
+            return own
         for point in self._brought():
             if point.name == name:
-                return point.load()
+                found: Callable[..., T] = point.load()
+                return found
         known = self.names()
         near = difflib.get_close_matches(name, known, n=1)
         raise ConfigurationError(
@@ -54,10 +57,9 @@ class Registry(Generic[T]):
             fix=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}",
         )
 
-    def new(self, name: str, *args: Any) -> T:
+    def new(self, name: str, *args: object) -> T:
         """A new one, made with these arguments."""
-        made: T = self.find(name)(*args)
-        return made
+        return self.find(name)(*args)
 
     def _brought(self) -> EntryPoints:
         # imported late: it takes some 20 ms, and workers never ask

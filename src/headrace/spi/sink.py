@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from headrace.common.opaque import Committable, Record
     from headrace.common.typeinfo import TypeInformation
 
 __all__ = ["Committer", "CommitterContext", "Sink", "SinkWriter", "WriterContext"]
@@ -74,7 +75,7 @@ class SinkWriter(ABC):
     """Takes the records of one subtask in one micro-batch and stages them."""
 
     @abstractmethod
-    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+    def write(self, values: list[Record], timestamps: list[int] | None) -> None:
         """Stages some records.
 
         Args:
@@ -95,7 +96,7 @@ class SinkWriter(ABC):
         return False
 
     @abstractmethod
-    def prepare_commit(self) -> list[Any]:
+    def prepare_commit(self) -> list[Committable]:
         """Ends the batch.
 
         Returns:
@@ -115,7 +116,7 @@ class Committer(ABC):
     """
 
     @abstractmethod
-    def commit(self, batch_id: int, committables: list[Any]) -> None:
+    def commit(self, batch_id: int, committables: list[Committable]) -> None:
         """Makes one micro-batch visible, or finds that it already is.
 
         A batch id that was committed once is never committed again with other content: a repeated

@@ -11,11 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.spi.sink import Sink
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import JsonValue, Record
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
 
@@ -106,13 +107,13 @@ class Source(ABC):
         """Whether records carry their own event time."""
         return False
 
-    def first_records(self) -> list[Any]:
+    def first_records(self) -> list[Record]:
         """Records that are known while the program is written, to find mistakes early."""
         return []
 
     # What a position in it means.
 
-    def is_exhausted(self, position: Any) -> bool:
+    def is_exhausted(self, position: JsonValue) -> bool:
         """Whether a bounded source that has nothing to read now has been read to its end.
 
         Override it only if the source holds records back, as a rate limit does.

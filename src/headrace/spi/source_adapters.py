@@ -10,7 +10,7 @@ hosts/spark/sources/opening.py, hosts/local/sources.py
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headrace.errors import ConnectorError, HeadraceError, UnsupportedStepError
 
@@ -55,7 +55,7 @@ class SourceAdapters(Generic[AdapterT]):
         """Have sources of this class and of classes derived from it read by ``adapter``."""
         self._adapters[source_class] = adapter
 
-    def of(self, source: Source, *, where: Any = None) -> AdapterT:
+    def of(self, source: Source, *, where: object = None) -> AdapterT:
         """The adapter of a source.
 
         Args:

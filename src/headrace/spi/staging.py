@@ -18,12 +18,13 @@ import logging
 import tempfile
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from headrace.errors import ConnectorError
 from headrace.spi.sink import Committer, SinkWriter
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import Committable
     from headrace.spi.sink import WriterContext
 
 __all__ = ["OnceCommitter", "Staged", "StagingWriter"]
@@ -48,7 +49,7 @@ class Staged:
 
     subtask: int
     count: int
-    content: Any | None
+    content: Committable | None
     place: str | None
 
 
@@ -71,7 +72,7 @@ class StagingWriter(SinkWriter):
         self.context = context
         self.spool: IO[bytes] = _new_spool()
 
-    def prepare_commit(self) -> list[Any]:
+    def prepare_commit(self) -> list[Staged]:
         """Ends the batch; one `Staged`, or none when nothing was written."""
         count = self.end_batch()
         if count == 0:
@@ -93,7 +94,7 @@ class StagingWriter(SinkWriter):
     def end_batch(self) -> int:
         """Writes what is still held to the spool; returns how many pieces there are in all."""
 
-    def read_content(self) -> Any:
+    def read_content(self) -> Committable:
         """The spool as it travels to the driver; its bytes, unless a subclass cuts them."""
         self.spool.seek(0)
         return self.spool.read()
@@ -102,7 +103,7 @@ class StagingWriter(SinkWriter):
     def stage_content(self, count: int) -> str:
         """Brings the spool to the server, to a place of this attempt's own; returns the place."""
 
-    def staged(self, count: int, content: Any | None, place: str | None) -> Staged:
+    def staged(self, count: int, content: Committable | None, place: str | None) -> Staged:
         """What the driver gets to know; a subclass may add to it."""
         return Staged(self.context.subtask_index, count, content, place)
 
@@ -122,7 +123,7 @@ class OnceCommitter(Committer):
         self._where = where
         self._forget = forget
 
-    def commit(self, batch_id: int, committables: list[Any]) -> None:
+    def commit(self, batch_id: int, committables: list[Committable]) -> None:
         """Applies a batch, or finds that it already is there."""
         newest = self.apply_once(batch_id, committables)
         if newest >= batch_id:
@@ -130,7 +131,7 @@ class OnceCommitter(Committer):
         self.sweep(batch_id)
 
     @abstractmethod
-    def apply_once(self, batch_id: int, committables: list[Any]) -> int:
+    def apply_once(self, batch_id: int, committables: list[Committable]) -> int:
         """Applies a batch unless it, or a later one, is there; finishes one that is half there.
 
         Returns:

@@ -21,12 +21,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from headrace.errors import InvalidArgumentError, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from headrace.api.state import StateDescriptor
+    from headrace.common.opaque import Key, Namespace, StateValue
 
 __all__ = [
     "CLOCK",
@@ -96,7 +99,7 @@ class StateSpec:
     layout: str | None
     scope: StateScope = "keyed"
     kind: str | None = field(default=None, compare=False)
-    descriptor: Any = field(default=None, compare=False)
+    descriptor: StateDescriptor | None = field(default=None, compare=False)
     home: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -135,10 +138,10 @@ class Target(ABC):
     """Takes the entries of one state into the store of a subtask."""
 
     @abstractmethod
-    def put(self, key: Any, namespace: Any, value: Any) -> None:
+    def put(self, key: Key, namespace: Namespace, value: StateValue) -> None:
         """Take an entry."""
 
-    def add(self, key: Any, namespace: Any, part: Any) -> None:
+    def add(self, key: Key, namespace: Namespace, part: StateValue) -> None:
         """Take the next part of an entry that left in parts."""
         raise StateError("the savepoint holds parts of something that is neither a list nor a map")
 
@@ -167,7 +170,9 @@ class Layout(ABC):
         self.name = name
 
     @abstractmethod
-    def entries(self, store: ListedPages, name: str) -> Iterator[tuple[Any, ...]]:
+    def entries(
+        self, store: ListedPages, name: str
+    ) -> Iterator[tuple[Key | Namespace | StateValue, ...]]:
         """All entries as (key, namespace, value), in any order.
 
         One that is large may leave in parts, one after the other: (key, namespace, part of the
@@ -182,7 +187,7 @@ class Layout(ABC):
     def target(self, store: PageStore, name: str) -> Target:
         """Takes entries back, from whatever subtasks they come."""
 
-    def cells(self, namespace: Any) -> tuple[Any, ...]:
+    def cells(self, namespace: Namespace) -> tuple[StateValue, ...]:
         """The cells of a namespace in a table, one for each of `columns`."""
         return (namespace,) if self.columns else ()
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from headrace.common.opaque import JsonValue
+
 # in the directory of the job
 FOLDER = "local"
 _FILE = "job.db"
@@ -35,8 +37,8 @@ class EpochPlan(NamedTuple):
     """From where to where an epoch reads every source, and its commands."""
 
     epoch: int
-    starts: list[Any]
-    ends: list[Any]
+    starts: list[JsonValue]
+    ends: list[JsonValue]
     commands: list[str]
 
 
@@ -61,10 +63,10 @@ class Database:
         [(found,)] = self._query("select max(epoch) from committed")
         return None if found is None else int(found)
 
-    def positions(self) -> list[Any]:
+    def positions(self) -> list[JsonValue]:
         """Where every source was after that epoch; empty before the first."""
         rows = self._query("select positions from committed order by epoch desc limit 1")
-        found: list[Any] = json.loads(rows[0][0]) if rows else []
+        found: list[JsonValue] = json.loads(rows[0][0]) if rows else []
         return found
 
     def planned(self) -> EpochPlan | None:
@@ -88,7 +90,7 @@ class Database:
         """Changes of state belong to an epoch from here on."""
         self._connection.execute("begin")
 
-    def commit(self, epoch: int, positions: list[Any]) -> None:
+    def commit(self, epoch: int, positions: list[JsonValue]) -> None:
         """The epoch counts, with the state that it has left."""
         self._connection.execute("delete from committed")
         self._connection.execute(
@@ -116,7 +118,8 @@ class Database:
         """The state of one subtask."""
         return LocalStore(self, stage, subtask)
 
-    def _query(self, text: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _query(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        # Any: what SQLite stores; each query says what its columns are
         with self._lock:
             return self._connection.execute(text, values).fetchall()
 

@@ -27,10 +27,12 @@ from headrace.spi.host import SourcePosition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from headrace.common.opaque import JsonValue
     from headrace.hosts.local.sources import LocalSourceAdapter
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import Beginning, EpochResults, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
+    from headrace.spi.source import Source
 
 _POLL_S = 0.01
 # a function that hangs must not keep a cancelled job alive forever
@@ -109,8 +111,8 @@ class LocalRun:
         self._interval_s = interval_s
         self._stages = LocalStages(plan, database.store, wall_clock)
         self._adapters = [ADAPTERS.of(each.source) for each in plan.sources]
-        self._sources: list[Any] = []  # opened copies
-        self._positions: list[Any] = []
+        self._sources: list[Source] = []  # opened copies
+        self._positions: list[JsonValue] = []
         self._commands: list[str] = []
         self._wake_at: int | None = None
         self._error: BaseException | None = None
@@ -260,7 +262,7 @@ class LocalRun:
         self._database.plan(plan)
         return plan
 
-    def _each(self) -> Iterator[tuple[LocalSourceAdapter[Any], Any, Any]]:
+    def _each(self) -> Iterator[tuple[LocalSourceAdapter[Any], Source, JsonValue]]:
         return zip(self._adapters, self._sources, self._positions, strict=True)
 
     def _run_epoch(self, plan: EpochPlan) -> None:
@@ -349,5 +351,5 @@ class LocalCheckpoints:
         database.commit(0, [_position(position) for position in beginning.positions])
 
 
-def _position(saved: SourcePosition | None) -> Any:
+def _position(saved: SourcePosition | None) -> JsonValue:
     return None if saved is None or saved.offsets[0] is None else json.loads(saved.offsets[0])

@@ -29,6 +29,7 @@ from headrace.spi.source_adapters import SourceAdapters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from headrace.common.opaque import JsonValue
     from headrace.spi.python_source import Offset, Position
     from headrace.spi.source import Source
 
@@ -51,18 +52,18 @@ class LocalSourceAdapter(ABC, Generic[SourceT]):
         return copied
 
     @abstractmethod
-    def begin(self, source: SourceT) -> Any:
+    def begin(self, source: SourceT) -> JsonValue:
         """The position at which a source that was never read begins."""
 
     @abstractmethod
-    def next_end(self, source: SourceT, start: Any, limit: int | None) -> Any:
+    def next_end(self, source: SourceT, start: JsonValue, limit: int | None) -> JsonValue:
         """Where a batch of at most ``limit`` records ends that begins at ``start``."""
 
     @abstractmethod
-    def read(self, source: SourceT, start: Any, end: Any) -> Iterator[Part]:
+    def read(self, source: SourceT, start: JsonValue, end: JsonValue) -> Iterator[Part]:
         """The records between two positions, the same ones on every call."""
 
-    def commit(self, source: SourceT, end: Any) -> None:
+    def commit(self, source: SourceT, end: JsonValue) -> None:
         """Everything before ``end`` is processed and never asked for again."""
 
     def close(self, source: SourceT) -> None:
@@ -112,6 +113,7 @@ def _records(source: PythonSource, split: str, start: Offset, end: Offset) -> It
     yield Records(values, times)
 
 
+# Any: each adapter reads one class of sources, and the table pairs them
 ADAPTERS: SourceAdapters[LocalSourceAdapter[Any]] = SourceAdapters(
     "the local host",
     group="headrace.local_sources",
@@ -127,17 +129,17 @@ class LocalSource:
         UnsupportedStepError: it cannot be read without Spark.
     """
 
-    def __init__(self, source: Source, *, where: Any = None) -> None:
+    def __init__(self, source: Source, *, where: object = None) -> None:
         self._source = source
         self._adapter = ADAPTERS.of(source, where=where)
         # survives restart, as JSON: what is committed, and where the next batch was to end
         self._committed: str | None = None
         self._planned: str | None = None
         # rebuilt on open
-        self._opened: Any = None
+        self._opened: Source | None = None
 
     @property
-    def position(self) -> Any:
+    def position(self) -> JsonValue:
         """Where the next batch begins; None before the first question."""
         return None if self._committed is None else json.loads(self._committed)
 
@@ -165,7 +167,7 @@ class LocalSource:
             self._adapter.close(self._opened)
             self._opened = None
 
-    def _open(self) -> Any:
+    def _open(self) -> Source:
         if self._opened is None:
             self._opened = self._adapter.open(self._source)
         if self._committed is None:

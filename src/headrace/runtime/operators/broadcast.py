@@ -131,8 +131,8 @@ class _Broadcasts:
         # in BATCH mode the keyed state is dropped key by key, and this is not
         store = DictStore() if runtime.bounded else runtime.store
         self.tables = {
-            spec.descriptor.name: PagedTable(store, f"{runtime.uid}/{spec.name}")
-            for spec in broadcast_states(descriptors)
+            descriptor.name: PagedTable(store, f"{runtime.uid}/{spec.name}")
+            for descriptor, spec in zip(descriptors, broadcast_states(descriptors), strict=True)
         }
         self.records = StateRecords(store)
         for descriptor in descriptors:
