@@ -33,7 +33,7 @@ import re
 import sys
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -125,13 +125,13 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # The default would rebuild from args alone and lose the keyword-only parts.
         state = {k: v for k, v in self.__dict__.items() if k != "message"}
         return _rebuild, (type(self), self.message, state)
 
 
-def _rebuild(cls: type[HeadraceError], message: str, state: dict[str, Any]) -> HeadraceError:
+def _rebuild(cls: type[HeadraceError], message: str, state: dict[str, object]) -> HeadraceError:
     error = cls.__new__(cls)
     Exception.__init__(error, message)
     error.message = message

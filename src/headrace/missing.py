@@ -29,7 +29,7 @@ class MissingName(type):
                 base._refuse()
         return super().__new__(cls, name, bases, namespace)
 
-    def __call__(cls, *_: Any, **__: Any) -> NoReturn:
+    def __call__(cls, *_: object, **__: object) -> NoReturn:
         """Raises."""
         cls._refuse()
 
@@ -94,7 +94,7 @@ class _Finder:
     """Asked last of all, so that a module that exists is never hidden."""
 
     @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """A stand-in for a missing module of PyFlink's."""
         if not name.startswith("headrace.") or _reason_of(name) is None:
             return None

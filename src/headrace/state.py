@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.common.opaque import HostFrame, JsonObject, StateValue
     from headrace.control.savepoints import SavedOperator
     from headrace.control.state_names import States
     from headrace.spi.state import StateSpec
@@ -103,7 +104,7 @@ class FirstRows:
     """The first rows of a state, and whether there are more."""
 
     columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
+    rows: list[dict[str, StateValue]]
     more: bool
 
 
@@ -139,7 +140,7 @@ def first_rows(location: str, operator_uid: str, state_name: str, limit: int) ->
     return FirstRows(table.columns, found, len(rows) > limit)
 
 
-def _table(path: str, recorded: dict[str, Any], spec: StateSpec | None) -> StateTable:
+def _table(path: str, recorded: JsonObject, spec: StateSpec | None) -> StateTable:
     return StateTable(path, recorded.get("kind"), bool(recorded.get("ttl")), spec)
 
 
@@ -188,7 +189,7 @@ class _SavedPlace:
     def operator(self, uid: str) -> Any:
         return _find(uid, self.savepoint.operators, self.savepoint.location)
 
-    def states(self, uid: str) -> dict[str, dict[str, Any]] | None:
+    def states(self, uid: str) -> dict[str, JsonObject] | None:
         """The states of an operator, with what they say of themselves."""
         return {state.name: state.type for state in self.operator(uid).states}
 
@@ -213,7 +214,7 @@ class _CheckpointPlace:
     def operator(self, uid: str) -> Any:
         return _find(uid, self.steps, self.location)
 
-    def states(self, uid: str) -> dict[str, dict[str, Any]] | None:
+    def states(self, uid: str) -> dict[str, JsonObject] | None:
         """As for a savepoint; None if only Spark can tell."""
         return None if self.names is None else self.names.get(uid, {})
 
@@ -257,7 +258,7 @@ def _session() -> SparkSession:
     return base_session({}, "local[2]")
 
 
-def _column_types(table: StateTable, recorded: dict[str, Any]) -> list[TypeInformation | None]:
+def _column_types(table: StateTable, recorded: JsonObject) -> list[TypeInformation | None]:
     """The types of a table's columns, where they were recorded."""
     known: dict[str, TypeInformation] = {}
     if recorded.get("type") is not None:
@@ -595,7 +596,7 @@ def _columns(wanted: Any, argument: str) -> list[str]:
     return [wanted] if isinstance(wanted, str) else list(wanted)
 
 
-def _check_columns(frame: Any, wanted: list[str]) -> None:
+def _check_columns(frame: HostFrame, wanted: list[str]) -> None:
     for name in wanted:
         if name not in frame.columns:
             raise InvalidArgumentError(

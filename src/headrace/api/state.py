@@ -17,6 +17,8 @@ from headrace.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from headrace.common.opaque import DeclaredType, UserFunction
+
 __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
@@ -226,7 +228,7 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         self.remove(key)
 
 
-def _state_type(declared: Any, argument: str) -> TypeInformation:
+def _state_type(declared: DeclaredType, argument: str) -> TypeInformation:
     """A type, or the type of a hint; what says too little is pickled."""
     if isinstance(declared, TypeInformation):
         return declared
@@ -272,14 +274,14 @@ class StateDescriptor(ABC):  # noqa: B024  (a base to share, not to make instanc
 class ValueStateDescriptor(StateDescriptor):
     """Describes a state of one value."""
 
-    def __init__(self, name: str, value_type_info: Any) -> None:
+    def __init__(self, name: str, value_type_info: DeclaredType) -> None:
         super().__init__(name, _state_type(value_type_info, "value_type_info"))
 
 
 class ListStateDescriptor(StateDescriptor):
     """Describes a state of a list; ``elem_type_info`` is the type of one element."""
 
-    def __init__(self, name: str, elem_type_info: Any) -> None:
+    def __init__(self, name: str, elem_type_info: DeclaredType) -> None:
         element = _state_type(elem_type_info, "elem_type_info")
         super().__init__(name, ListTypeInfo(element))
         self.element_type = element
@@ -288,7 +290,9 @@ class ListStateDescriptor(StateDescriptor):
 class MapStateDescriptor(StateDescriptor):
     """Describes a state of a map."""
 
-    def __init__(self, name: str, key_type_info: Any, value_type_info: Any) -> None:
+    def __init__(
+        self, name: str, key_type_info: DeclaredType, value_type_info: DeclaredType
+    ) -> None:
         self.key_type = _state_type(key_type_info, "key_type_info")
         self.value_type = _state_type(value_type_info, "value_type_info")
         super().__init__(name, MapTypeInfo(self.key_type, self.value_type))
@@ -303,7 +307,7 @@ class ReducingStateDescriptor(StateDescriptor):
         type_info: the type of the values.
     """
 
-    def __init__(self, name: str, reduce_function: Any, type_info: Any) -> None:
+    def __init__(self, name: str, reduce_function: UserFunction, type_info: DeclaredType) -> None:
         super().__init__(name, _state_type(type_info, "type_info"))
         function = reduce_function() if isinstance(reduce_function, type) else reduce_function
         if not callable(getattr(function, "reduce", None)) and not callable(function):
@@ -326,7 +330,9 @@ class AggregatingStateDescriptor(StateDescriptor):
         state_type_info: the type of the accumulator.
     """
 
-    def __init__(self, name: str, agg_function: Any, state_type_info: Any) -> None:
+    def __init__(
+        self, name: str, agg_function: UserFunction, state_type_info: DeclaredType
+    ) -> None:
         super().__init__(name, _state_type(state_type_info, "state_type_info"))
         if not callable(getattr(agg_function, "create_accumulator", None)):
             raise InvalidArgumentError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 __all__ = ["CompletableFuture"]
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class CompletableFuture(Generic[T]):
@@ -21,9 +22,9 @@ class CompletableFuture(Generic[T]):
         self._future: Future[T] = Future() if future is None else future
 
     @staticmethod
-    def completed(value: Any) -> CompletableFuture[Any]:
+    def completed(value: V) -> CompletableFuture[V]:
         """A future whose value is already there."""
-        future: CompletableFuture[Any] = CompletableFuture()
+        future: CompletableFuture[V] = CompletableFuture()
         future.complete(value)
         return future
 

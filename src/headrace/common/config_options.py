@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from headrace.common.time import Duration, Time, to_millis
 from headrace.errors import ConfigurationError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.common.opaque import OptionValue
 
 __all__ = ["ConfigOption", "ConfigOptions", "Effect", "OptionType", "parse_value"]
 
@@ -69,7 +74,7 @@ class ConfigOption(Generic[T]):
     why: str = ""
     instead: str = ""
 
-    def parse(self, value: Any, where: object = None) -> Any:
+    def parse(self, value: OptionValue, where: object = None) -> OptionValue:
         """The value in the option's type.
 
         Raises:
@@ -83,7 +88,7 @@ class ConfigOption(Generic[T]):
             raise self._refusal(value, f"at least {self.minimum}", where)
         return parsed
 
-    def _refusal(self, value: Any, expected: str, where: object) -> ConfigurationError:
+    def _refusal(self, value: OptionValue, expected: str, where: object) -> ConfigurationError:
         example = self.default if self.default is not None else _EXAMPLES[self.type]
         return ConfigurationError(
             f"option {self.key} is {value!r}, expected {expected}",
@@ -104,12 +109,12 @@ _EXAMPLES: dict[str, str] = {
 }
 
 
-def parse_value(value: Any, kind: OptionType, choices: tuple[str, ...] = ()) -> Any:
+def parse_value(value: OptionValue, kind: OptionType, choices: tuple[str, ...] = ()) -> OptionValue:
     """A value as the given type; ValueError says in words what was expected."""
     return _PARSERS[kind](value, choices)
 
 
-def _boolean(value: Any, _: tuple[str, ...]) -> bool:
+def _boolean(value: OptionValue, _: tuple[str, ...]) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value).strip().lower()
@@ -119,7 +124,7 @@ def _boolean(value: Any, _: tuple[str, ...]) -> bool:
     return text in _TRUE
 
 
-def _int(value: Any, _: tuple[str, ...]) -> int:
+def _int(value: OptionValue, _: tuple[str, ...]) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if not re.fullmatch(r"\s*[+-]?\d+\s*", str(value)):
@@ -128,7 +133,7 @@ def _int(value: Any, _: tuple[str, ...]) -> int:
     return int(str(value))
 
 
-def _float(value: Any, _: tuple[str, ...]) -> float:
+def _float(value: OptionValue, _: tuple[str, ...]) -> float:
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -138,13 +143,13 @@ def _float(value: Any, _: tuple[str, ...]) -> float:
         raise ValueError(msg) from None
 
 
-def _string(value: Any, _: tuple[str, ...]) -> str:
+def _string(value: OptionValue, _: tuple[str, ...]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
-def _duration(value: Any, _: tuple[str, ...]) -> int:
+def _duration(value: OptionValue, _: tuple[str, ...]) -> int:
     try:
         return to_millis(value)
     except InvalidArgumentError:
@@ -152,7 +157,7 @@ def _duration(value: Any, _: tuple[str, ...]) -> int:
         raise ValueError(msg) from None
 
 
-def _memory(value: Any, _: tuple[str, ...]) -> int:
+def _memory(value: OptionValue, _: tuple[str, ...]) -> int:
     match = _MEMORY.fullmatch(str(value))
     unit = None if match is None else _MEMORY_UNITS.get(match[2].lower() or "_")
     if match is None or unit is None:
@@ -161,7 +166,7 @@ def _memory(value: Any, _: tuple[str, ...]) -> int:
     return int(match[1]) * unit
 
 
-def _enum(value: Any, choices: tuple[str, ...]) -> str:
+def _enum(value: OptionValue, choices: tuple[str, ...]) -> str:
     text = str(getattr(value, "name", value)).strip()
     for choice in choices:
         if choice.lower().replace("_", "-") == text.lower().replace("_", "-"):
@@ -170,7 +175,7 @@ def _enum(value: Any, choices: tuple[str, ...]) -> str:
     raise ValueError(msg)
 
 
-def _map(value: Any, _: tuple[str, ...]) -> dict[str, str]:
+def _map(value: OptionValue, _: tuple[str, ...]) -> dict[str, str]:
     if isinstance(value, dict):
         return {str(key): _string(item, ()) for key, item in value.items()}
     entries = [part for part in str(value).split(",") if part.strip()]
@@ -181,7 +186,7 @@ def _map(value: Any, _: tuple[str, ...]) -> dict[str, str]:
     return {key.strip(): item.strip() for key, item in pairs}
 
 
-_PARSERS: dict[str, Any] = {
+_PARSERS: dict[str, Callable[[OptionValue, tuple[str, ...]], OptionValue]] = {
     "boolean": _boolean,
     "int": _int,
     "float": _float,
@@ -193,7 +198,7 @@ _PARSERS: dict[str, Any] = {
 }
 
 
-def as_text(value: Any) -> str:
+def as_text(value: OptionValue) -> str:
     """A value the way configuration files write it."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -18,7 +18,7 @@ import logging
 import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from headrace.common.config_options import ConfigOption, Effect, as_text, parse_value
 from headrace.common.option_families import find_family
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from headrace.common.config_options import OptionType
+    from headrace.common.opaque import OptionValue
 
 __all__ = ["Configuration", "effective_configuration", "read_environment", "read_file"]
 
@@ -61,10 +62,10 @@ class Configuration:
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
-        self._values: dict[str, Any] = {} if other is None else dict(other._values)
+        self._values: dict[str, OptionValue] = {} if other is None else dict(other._values)
 
     @classmethod
-    def from_dict(cls, map: dict[str, Any]) -> Configuration:
+    def from_dict(cls, map: dict[str, OptionValue]) -> Configuration:
         """A configuration with the entries of a dict."""
         configuration = cls()
         configuration._values.update(map)
@@ -131,7 +132,7 @@ class Configuration:
         """All keys that are set."""
         return set(self._values)
 
-    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+    def add_all_to_dict(self, target_dict: dict[str, OptionValue]) -> None:
         """Put all entries into a dict."""
         target_dict.update(self._values)
 
@@ -165,7 +166,7 @@ class Configuration:
             parts = text.split(";")
         return [part.strip().strip("'\"") for part in parts if part.strip()]
 
-    def _put(self, key: str, value: Any) -> Configuration:
+    def _put(self, key: str, value: OptionValue) -> Configuration:
         if not isinstance(key, str) or not key:
             raise ConfigurationError(f"a key must be a str, not {key!r}")
         if value is None:
@@ -175,7 +176,7 @@ class Configuration:
         self._values[key] = value
         return self
 
-    def _typed(self, key: str, kind: OptionType, default: Any) -> Any:
+    def _typed(self, key: str, kind: OptionType, default: OptionValue) -> OptionValue:
         if key not in self._values:
             return default
         try:
@@ -191,7 +192,7 @@ class Configuration:
     def __hash__(self) -> int:
         return hash(frozenset(self.to_dict().items()))
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Configuration:
+    def __deepcopy__(self, memo: dict[int, object] | None = None) -> Configuration:
         return Configuration(self)
 
     def __str__(self) -> str:
@@ -236,7 +237,7 @@ def _settings(
     code: Configuration | None,
     variables: Mapping[str, str],
     file: str | os.PathLike[str] | None,
-) -> Iterator[tuple[str, Any, str]]:
+) -> Iterator[tuple[str, OptionValue, str]]:
     """Every setting with the place it comes from; the later wins."""
     path = _file_to_read(variables, file)
     if path is not None:
@@ -249,7 +250,7 @@ def _settings(
             yield key, value, "code"
 
 
-def _checked_option(key: str, where: str) -> ConfigOption[Any] | None:
+def _checked_option(key: str, where: str) -> ConfigOption[OptionValue] | None:
     """The option of a key; None for what Spark, the program itself or nobody reads."""
     option = find_option(key)
     known = option or (None if key.startswith("spark.") else find_family(key))
@@ -269,7 +270,7 @@ def _is_the_programs_own(key: str, where: str) -> bool:
     return where == "code" and not looks_like_an_option(key)
 
 
-def _heed_effect(option: ConfigOption[Any], key: str, where: str) -> None:
+def _heed_effect(option: ConfigOption[OptionValue], key: str, where: str) -> None:
     """Refuse what must not be set; say once, for each key, what has no effect."""
     if option.effect is Effect.REFUSED:
         raise ConfigurationError(
@@ -297,7 +298,7 @@ def _file_to_read(variables: Mapping[str, str], file: str | os.PathLike[str] | N
     return path if path.is_file() else None
 
 
-def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_file(path: str | os.PathLike[str]) -> dict[str, OptionValue]:
     """The settings of a TOML file, tables flattened to dotted keys."""
     try:
         with Path(path).open("rb") as stream:
@@ -307,7 +308,7 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(_flattened(content, ""))
 
 
-def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def _flattened(table: Mapping[str, OptionValue], prefix: str) -> Iterator[tuple[str, OptionValue]]:
     for name, value in table.items():
         key = f"{prefix}{name}"
         option = find_option(key)

@@ -6,7 +6,7 @@ count.  What means nothing in headrace is accepted and remembered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.common.config_options import as_text
 from headrace.common.configuration import Configuration, effective_configuration
@@ -16,6 +16,8 @@ from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from headrace.common.opaque import OptionValue
 
 __all__ = ["ExecutionConfig"]
 
@@ -37,10 +39,10 @@ class ExecutionConfig:
     def __hash__(self) -> int:
         return hash(self._configuration)
 
-    def _get(self, key: str) -> Any:
+    def _get(self, key: str) -> OptionValue:
         return effective_configuration(self._configuration).get(OPTIONS[key])
 
-    def _set(self, key: str, value: Any) -> ExecutionConfig:
+    def _set(self, key: str, value: OptionValue) -> ExecutionConfig:
         self._configuration.set(OPTIONS[key], value)
         return self
 
@@ -90,7 +92,7 @@ class ExecutionConfig:
         return dict(self._get(_PARAMETERS) or {})
 
     def set_global_job_parameters(
-        self, global_job_parameters_dict: Mapping[str, Any]
+        self, global_job_parameters_dict: Mapping[str, OptionValue]
     ) -> ExecutionConfig:
         """Parameters that every function can read."""
         values = {str(key): as_text(value) for key, value in global_job_parameters_dict.items()}
@@ -142,10 +144,10 @@ class ExecutionConfig:
 
     # --- Java's and Flink's own concerns: remembered, without effect ------------------------------
 
-    def _recall(self, key: str, default: Any) -> Any:
+    def _recall(self, key: str, default: OptionValue) -> OptionValue:
         return self._configuration._values.get(key, default)
 
-    def _remember(self, key: str, value: Any) -> ExecutionConfig:
+    def _remember(self, key: str, value: OptionValue) -> ExecutionConfig:
         self._configuration._put(key, value)
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.job_execution_result import JobExecutionResult
@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.common.job_status import JobStatus
+    from headrace.common.opaque import JsonObject, StateValue
+    from headrace.spi.executor import JobHandle
 
 __all__ = ["JobClient"]
 
+T = TypeVar("T")
 
-def _in_background(action: Callable[[], Any]) -> CompletableFuture[Any]:
-    future: CompletableFuture[Any] = CompletableFuture()
+
+def _in_background(action: Callable[[], T]) -> CompletableFuture[T]:
+    future: CompletableFuture[T] = CompletableFuture()
 
     def run() -> None:
         try:
@@ -34,7 +38,7 @@ def _in_background(action: Callable[[], Any]) -> CompletableFuture[Any]:
 class JobClient:
     """Watches and steers one job. As a context manager it cancels the job at the end."""
 
-    def __init__(self, job: Any) -> None:
+    def __init__(self, job: JobHandle) -> None:
         self._job = job
         self._started = time.time()
 
@@ -73,13 +77,13 @@ class JobClient:
             lambda: self._job.stop_with_savepoint(savepoint_directory, drain=drain).location
         )
 
-    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+    def get_accumulators(self) -> CompletableFuture[dict[str, StateValue]]:
         """The accumulators so far."""
         return CompletableFuture.completed(self._job.metrics.accumulator_values())
 
-    def get_metrics(self) -> dict[str, Any]:
+    def get_metrics(self) -> JsonObject:
         """Records, watermarks, late records and user metrics by operator uid."""
-        snapshot: dict[str, Any] = self._job.metrics.snapshot()
+        snapshot: JsonObject = self._job.metrics.snapshot()
         return snapshot
 
     def get_exception_history(self) -> list[BaseException]:

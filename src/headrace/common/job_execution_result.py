@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headrace.common.job_id import JobID
+    from headrace.common.opaque import StateValue
 
 __all__ = ["JobExecutionResult"]
 
@@ -19,7 +20,7 @@ class JobExecutionResult:
         self,
         job_id: JobID,
         net_runtime_ms: int,
-        accumulators: Mapping[str, Any] | None = None,
+        accumulators: Mapping[str, StateValue] | None = None,
     ) -> None:
         self._job_id = job_id
         self._net_runtime_ms = net_runtime_ms
@@ -33,11 +34,11 @@ class JobExecutionResult:
         """How long the job ran, in milliseconds."""
         return self._net_runtime_ms
 
-    def get_accumulator_result(self, accumulator_name: str) -> Any:
+    def get_accumulator_result(self, accumulator_name: str) -> StateValue:
         """The merged value of an accumulator; None if no function registered it."""
         return self._accumulators.get(accumulator_name)
 
-    def get_all_accumulator_results(self) -> dict[str, Any]:
+    def get_all_accumulator_results(self) -> dict[str, StateValue]:
         """The merged values of all accumulators, by name."""
         return dict(self._accumulators)
 

@@ -7,10 +7,12 @@ these interfaces in runtime/runtime_context.py.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from headrace.common.opaque import StateValue
 
 __all__ = ["Counter", "Distribution", "Meter", "Metric", "MetricGroup"]
 
@@ -67,7 +69,7 @@ class MetricGroup(ABC):
         """Register a counter."""
 
     @abstractmethod
-    def gauge(self, name: str, obj: Callable[[], Any]) -> None:
+    def gauge(self, name: str, obj: Callable[[], StateValue]) -> None:
         """Register a function that is asked for the value."""
 
     @abstractmethod

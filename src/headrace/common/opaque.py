@@ -1,7 +1,7 @@
 """Names for values that headrace passes on without knowing their type.
 
 `Any` is for these and nothing else, and the seams use the names: a signature then says what passes
-through.
+through.  tests/unit/test_any.py holds both.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 __all__ = [
     "ColumnLike",
     "Committable",
+    "DeclaredType",
+    "FieldOrSelector",
     "HostFrame",
     "HostSession",
     "JsonObject",
@@ -20,6 +22,7 @@ __all__ = [
     "OptionValue",
     "Record",
     "StateValue",
+    "UserFunction",
 ]
 
 # A record of a stream: any Python object that can be pickled.
@@ -30,6 +33,12 @@ Key: TypeAlias = Any
 StateValue: TypeAlias = Any
 # Which part of a key's state an entry belongs to: nothing, a window, a map key, a time.
 Namespace: TypeAlias = Any
+# A function of the user's: a plain one, or an object of one of the function classes.
+UserFunction: TypeAlias = Any
+# How a user declares a type: a TypeInformation, a class, a hint, or None (api checks it).
+DeclaredType: TypeAlias = Any
+# How a user says what the key is: a function, a KeySelector, a field's name or position, a column.
+FieldOrSelector: TypeAlias = Any
 # What a sink's writer hands to the sink's committer; picklable, and only the sink looks inside.
 Committable: TypeAlias = Any
 # The value of an option in the option's own type (common/config_options.py checks it).

@@ -7,16 +7,19 @@ Next: common/configuration.py
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headrace.common.config_options import ConfigOption, Effect
 
+if TYPE_CHECKING:
+    from headrace.common.opaque import OptionValue
 
-def _accepted(prefix: str, why: str) -> ConfigOption[Any]:
+
+def _accepted(prefix: str, why: str) -> ConfigOption[OptionValue]:
     return ConfigOption(f"{prefix}*", effect=Effect.ACCEPTED, why=why)
 
 
-def _refused(prefix: str, why: str, instead: str) -> ConfigOption[Any]:
+def _refused(prefix: str, why: str, instead: str) -> ConfigOption[OptionValue]:
     return ConfigOption(f"{prefix}*", effect=Effect.REFUSED, why=why, instead=instead)
 
 
@@ -24,7 +27,7 @@ _METRICS = "metrics are configured by spark.metrics.*"
 _NO_REST = "there is no REST API and no dashboard yet"
 _FILES = "Spark writes the files of state"
 
-FAMILIES: tuple[ConfigOption[Any], ...] = (
+FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted(
         "python.", "Spark's Python workers are configured by spark.python.* and spark.pyspark.*"
     ),
@@ -123,6 +126,6 @@ FAMILIES: tuple[ConfigOption[Any], ...] = (
 )
 
 
-def find_family(key: str) -> ConfigOption[Any] | None:
+def find_family(key: str) -> ConfigOption[OptionValue] | None:
     """The family that an option of Flink belongs to; None if it belongs to none."""
     return next((each for each in FAMILIES if key.startswith(each.key[:-1])), None)

@@ -9,10 +9,13 @@ Next: common/option_families.py (Flink's others, by their beginning), common/con
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headrace.common.config_options import ConfigOption, Effect, as_text
 from headrace.common.option_families import FAMILIES
+
+if TYPE_CHECKING:
+    from headrace.common.opaque import OptionValue
 
 __all__ = ["OPTIONS", "describe_options", "find_option", "nearest_keys"]
 
@@ -22,7 +25,7 @@ _NO_REST = (
 )
 _NO_LATENCY = "no latency markers are sent"
 
-_ALL: tuple[ConfigOption[Any], ...] = (
+_ALL: tuple[ConfigOption[OptionValue], ...] = (
     # --- parallelism and program
     ConfigOption(
         "parallelism.default",
@@ -537,7 +540,7 @@ _ALL: tuple[ConfigOption[Any], ...] = (
     ),
 )
 
-OPTIONS: dict[str, ConfigOption[Any]] = {option.key: option for option in _ALL}
+OPTIONS: dict[str, ConfigOption[OptionValue]] = {option.key: option for option in _ALL}
 
 # Spellings of Flink 1.x that programs still use.
 _OLD_KEYS = {
@@ -568,7 +571,7 @@ _OLD_KEYS = {
 }
 
 
-def find_option(key: str) -> ConfigOption[Any] | None:
+def find_option(key: str) -> ConfigOption[OptionValue] | None:
     """The option of a key, also under its name of Flink 1.x; None if it is not known."""
     return OPTIONS.get(_OLD_KEYS.get(key, key))
 
@@ -598,7 +601,7 @@ def describe_options() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _reason(option: ConfigOption[Any]) -> str:
+def _reason(option: ConfigOption[OptionValue]) -> str:
     """Why it does nothing, as a sentence; nothing for an option that acts."""
     parts = [part for part in (option.why, option.instead) if part]
     return "".join(f"{part[0].upper()}{part[1:]}. " for part in parts).rstrip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.options import OPTIONS
 from headrace.common.time import DurationLike, to_millis
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.common.configuration import Configuration
+    from headrace.common.opaque import OptionValue
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
@@ -215,7 +216,7 @@ def strategy_from_options(
             restarted with exponential delay and one without is not, if nothing else is said.
     """
 
-    def value(key: str) -> Any:
+    def value(key: str) -> OptionValue:
         return configuration.get(OPTIONS[key])
 
     kind = value("restart-strategy.type") or ("exponential-delay" if checkpointing else "none")
@@ -268,17 +269,17 @@ def strategy_as_options(strategy: RestartStrategyConfiguration) -> dict[str, str
     return {key: str(value) for key, value in options.items() if value is not None}
 
 
-def _none(_: Callable[[str], Any]) -> RestartStrategyConfiguration:
+def _none(_: Callable[[str], OptionValue]) -> RestartStrategyConfiguration:
     return RestartStrategies.no_restart()
 
 
-def _fixed_delay(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
+def _fixed_delay(value: Callable[[str], OptionValue]) -> RestartStrategyConfiguration:
     return RestartStrategies.fixed_delay_restart(
         value(_FIXED + "attempts"), value(_FIXED + "delay")
     )
 
 
-def _failure_rate(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
+def _failure_rate(value: Callable[[str], OptionValue]) -> RestartStrategyConfiguration:
     return RestartStrategies.failure_rate_restart(
         value(_RATE + "max-failures-per-interval"),
         value(_RATE + "failure-rate-interval"),
@@ -286,7 +287,7 @@ def _failure_rate(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
     )
 
 
-def _exponential_delay(value: Callable[[str], Any]) -> RestartStrategyConfiguration:
+def _exponential_delay(value: Callable[[str], OptionValue]) -> RestartStrategyConfiguration:
     return RestartStrategies.exponential_delay_restart(
         value(_EXPONENTIAL + "initial-backoff"),
         value(_EXPONENTIAL + "max-backoff"),

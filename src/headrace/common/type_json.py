@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.class_names import class_of_name, name_of_class
+from headrace.common.opaque import JsonObject
 from headrace.common.typeinfo import (
     BasicArrayTypeInfo,
     BasicType,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_json", "to_json", "type_text"]
 
-Json = str | dict[str, Any]
+Json = str | JsonObject
 
 _PLAIN: dict[type[TypeInformation], str] = {
     DateTypeInfo: "sql_date",
@@ -130,7 +131,7 @@ def _unknown(form: Json) -> StateError:
     )
 
 
-def _class_type(form: dict[str, Any]) -> TypeInformation:
+def _class_type(form: JsonObject) -> TypeInformation:
     found = class_of_name(form["class"])
     return ClassTypeInfo(found, form["flavour"], _all(form["types"]), form["names"])
 
@@ -152,7 +153,7 @@ _NAMED: dict[str, Callable[[], TypeInformation]] = {
         for kind in LocalTimeTypeInfo.TimeType
     },
 }
-_COMPOSED: dict[str, Callable[[dict[str, Any]], TypeInformation]] = {
+_COMPOSED: dict[str, Callable[[JsonObject], TypeInformation]] = {
     **{
         name: (lambda form, kind=kind, name=name: kind(from_json(form[name])))  # type: ignore[misc]
         for kind, name in _OF_ELEMENTS.items()

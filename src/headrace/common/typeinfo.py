@@ -7,7 +7,7 @@ without behaviour.  Next: data/codec.py turns a type into Arrow columns and chec
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from headrace.errors import InvalidArgumentError
 
@@ -23,7 +23,7 @@ class TypeInformation:
     Types compare by what they describe and can be used as dict keys.
     """
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         """What makes two types of one class equal."""
         return ()
 
@@ -65,7 +65,7 @@ class BasicTypeInfo(TypeInformation):
         """Which of the basic types this is."""
         return self._basic_type
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return (self._basic_type,)
 
     def __eq__(self, other: object) -> bool:
@@ -195,7 +195,7 @@ class LocalTimeTypeInfo(TypeInformation):
         """Which of the three."""
         return self._time_type
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return (self._time_type,)
 
     def __repr__(self) -> str:
@@ -226,7 +226,7 @@ class _ElementTypeInfo(TypeInformation):
         """The type of each element."""
         return self._element_type
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return (self._element_type,)
 
     def __repr__(self) -> str:
@@ -279,7 +279,7 @@ class MapTypeInfo(TypeInformation):
         """The type of the values."""
         return self._value_type_info
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return (self._key_type_info, self._value_type_info)
 
     def __repr__(self) -> str:
@@ -300,7 +300,7 @@ class TupleTypeInfo(TypeInformation):
         """``f0``, ``f1``, ...: the names of the columns. Ours."""
         return [f"f{i}" for i in range(len(self._field_types))]
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return tuple(self._field_types)
 
     def __repr__(self) -> str:
@@ -346,7 +346,7 @@ class RowTypeInfo(TypeInformation):
             and self.get_field_names() == other.get_field_names()
         )
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return tuple(self._field_types)
 
     def __repr__(self) -> str:
@@ -376,7 +376,7 @@ class ClassTypeInfo(RowTypeInfo):
         self.record_class = record_class
         self.flavour = flavour
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return (self.record_class, *self._field_types)
 
     def __repr__(self) -> str:
@@ -394,7 +394,7 @@ class ExternalTypeInfo(TypeInformation):
         """The wrapped type."""
         return self._type_info
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[object, ...]:
         return (self._type_info,)
 
     def __repr__(self) -> str:

@@ -18,6 +18,8 @@ from headrace.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.opaque import ColumnLike
+
 __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",
     "IngestionTimeAssigner",
@@ -79,8 +81,8 @@ class ColumnAssigner(TimestampAssigner):
         spark_only: whether only Spark can evaluate it.
     """
 
-    def __init__(self, column: Any) -> None:
-        self.column: Any = f"`{column}`" if isinstance(column, str) else column
+    def __init__(self, column: ColumnLike) -> None:
+        self.column: ColumnLike = f"`{column}`" if isinstance(column, str) else column
         self.field: str | None = column if isinstance(column, str) else None
         self.spark_only = _is_spark_column(column)
         if not self.spark_only and self.field is None:
@@ -99,17 +101,17 @@ class ColumnAssigner(TimestampAssigner):
             found = getattr(value, self.field)
         return found
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # a Spark column stands for something in the driver's JVM, and stays there
         return {**self.__dict__, "column": None if self.spark_only else self.column}
 
 
-def _is_column(thing: Any) -> bool:
+def _is_column(thing: object) -> bool:
     """Whether something is a column expression, or the name of a field."""
     return isinstance(thing, str) or hasattr(type(thing), "column_name") or _is_spark_column(thing)
 
 
-def _is_spark_column(thing: Any) -> bool:
+def _is_spark_column(thing: object) -> bool:
     return any(
         base.__name__ == "Column" and base.__module__.startswith("pyspark")
         for base in type(thing).__mro__
@@ -229,7 +231,7 @@ class WatermarkStrategy:
         return WatermarkStrategy(generator_supplier=supplier)
 
     def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner | Callable[..., int] | Any
+        self, timestamp_assigner: TimestampAssigner | Callable[..., int] | ColumnLike
     ) -> WatermarkStrategy:
         """Read the event time from the record.
 

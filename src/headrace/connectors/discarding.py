@@ -5,7 +5,7 @@ In: records.  Out: nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.spi.connector import Connector
 from headrace.spi.sink import (
@@ -15,6 +15,9 @@ from headrace.spi.sink import (
     SinkWriter,
     WriterContext,
 )
+
+if TYPE_CHECKING:
+    from headrace.common.opaque import Committable
 
 
 class DiscardingSink(Sink):
@@ -43,7 +46,7 @@ class _Discard(SinkWriter):
 
 
 class _NothingToCommit(Committer):
-    def commit(self, batch_id: int, committables: list[Any]) -> None:
+    def commit(self, batch_id: int, committables: list[Committable]) -> None:
         pass
 
 

@@ -155,7 +155,7 @@ def declared_types(
         plan.uid: {
             spec.name: Recorded.of(spec.descriptor, spec.kind)
             for spec in plan.operator.state_specs()
-            if spec.kind is not None
+            if spec.kind is not None and spec.descriptor is not None
         }
         for stage in physical.stages
         for plan in stage.operators

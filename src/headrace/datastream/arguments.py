@@ -22,6 +22,7 @@ from headrace.errors import ArgumentTypeError, InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.opaque import UserFunction
     from headrace.datastream.data_stream import DataStream
 
 # Which method of a stream takes a function object that has this method.
@@ -39,7 +40,7 @@ _TAKEN_BY = {
 }
 
 
-def check_function(call: str, function: Any, kind: str, *methods: str) -> None:
+def check_function(call: str, function: UserFunction, kind: str, *methods: str) -> None:
     """A step can call what it was given: it has one of `methods`, or is a function itself.
 
     Args:
@@ -64,7 +65,7 @@ def check_function(call: str, function: Any, kind: str, *methods: str) -> None:
     )
 
 
-def check_methods(call: str, function: Any, kind: str, *methods: str) -> None:
+def check_methods(call: str, function: UserFunction, kind: str, *methods: str) -> None:
     """An object has all of `methods`: a plain function could not stand for it."""
     missing = [name for name in methods if not callable(getattr(function, name, None))]
     if isinstance(function, type) or missing:

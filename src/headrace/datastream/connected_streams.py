@@ -10,6 +10,7 @@ from headrace.runtime.operators.connected import CoOperator, KeyedCoOperator
 from headrace.runtime.operators.keyed import KeyedCoProcessOperator
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import DeclaredType, FieldOrSelector, UserFunction
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
     from headrace.runtime.operators.base import Operator
@@ -26,7 +27,10 @@ class ConnectedStreams:
         return f"<ConnectedStreams {self.stream1!r} {self.stream2!r}>"
 
     def key_by(
-        self, key_selector1: Any, key_selector2: Any, key_type: Any = None
+        self,
+        key_selector1: FieldOrSelector,
+        key_selector2: FieldOrSelector,
+        key_type: DeclaredType = None,
     ) -> ConnectedStreams:
         """Key both streams; records with equal keys meet in one subtask."""
         return ConnectedStreams(
@@ -37,19 +41,19 @@ class ConnectedStreams:
     def _is_keyed(self) -> bool:
         return self.stream1._keying() is not None and self.stream2._keying() is not None
 
-    def map(self, func: Any, output_type: Any = None) -> DataStream:
+    def map(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """A CoMapFunction: map1 for the first stream, map2 for the second."""
         check_methods("map", func, "CoMapFunction", "map1", "map2")
         result = as_type(output_type, func, "map1")
         return self._two(func, ("map1", "map2"), "Co-Map", result, output_type)
 
-    def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
+    def flat_map(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """A CoFlatMapFunction."""
         check_methods("flat_map", func, "CoFlatMapFunction", "flat_map1", "flat_map2")
         result = as_type(output_type, func, "flat_map1", elements=True)
         return self._two(func, ("flat_map1", "flat_map2"), "Co-FlatMap", result, output_type)
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream:
+    def process(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """A CoProcessFunction, or a KeyedCoProcessFunction when both streams are keyed."""
         from headrace.api.functions import CoProcessFunction, KeyedCoProcessFunction
 
@@ -68,17 +72,17 @@ class ConnectedStreams:
 
     def _two(
         self,
-        func: Any,
+        func: UserFunction,
         methods: tuple[str, str],
         name: str,
         result: TypeInformation,
-        declared: Any,
+        declared: DeclaredType,
     ) -> DataStream:
         kind = KeyedCoOperator if self._is_keyed() else CoOperator
         return self._add(kind(func, methods), name, result, declared)
 
     def _add(
-        self, operator: Operator, name: str, result: TypeInformation, declared: Any
+        self, operator: Operator, name: str, result: TypeInformation, declared: DeclaredType
     ) -> DataStream:
         from headrace.datastream.data_stream import DataStream
 
@@ -111,7 +115,7 @@ class BroadcastConnectedStream:
         self.stream = stream
         self.broadcast_stream = broadcast
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream:
+    def process(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """A BroadcastProcessFunction, or a KeyedBroadcastProcessFunction on a keyed stream."""
         from headrace.api.functions import (
             BroadcastProcessFunction,

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.api.window import WindowAssigner
+    from headrace.common.opaque import ColumnLike, DeclaredType, FieldOrSelector, UserFunction
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.graph.nodes import Step
     from headrace.runtime.operators.base import Operator
@@ -236,7 +237,7 @@ class DataStream:
     def _keying(self) -> Keying | None:
         return None
 
-    def map(self, func: Any, output_type: Any = None) -> DataStream:
+    def map(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """One result for each record.
 
         Args:
@@ -256,10 +257,10 @@ class DataStream:
             "map", "Map", self._map_operator(func), result, inferred=output_type is None
         )
 
-    def _map_operator(self, func: Any) -> Operator:
+    def _map_operator(self, func: UserFunction) -> Operator:
         return MapOperator(func)
 
-    def flat_map(self, func: Any, output_type: Any = None) -> DataStream:
+    def flat_map(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """Any number of results for each record."""
         check_function("flat_map", func, "FlatMapFunction", "flat_map")
         result = as_type(output_type, func, "flat_map", elements=True)
@@ -271,10 +272,10 @@ class DataStream:
             inferred=output_type is None,
         )
 
-    def _flat_map_operator(self, func: Any) -> Operator:
+    def _flat_map_operator(self, func: UserFunction) -> Operator:
         return FlatMapOperator(func)
 
-    def filter(self, func: Any) -> DataStream:
+    def filter(self, func: UserFunction) -> DataStream:
         """The records for which `func` is true.
 
         Args:
@@ -295,7 +296,7 @@ class DataStream:
         check_function("filter", func, "FilterFunction", "filter")
         return self._transform("filter", "Filter", self._filter_operator(func), self.get_type())
 
-    def _filter_operator(self, func: Any) -> Operator:
+    def _filter_operator(self, func: UserFunction) -> Operator:
         return FilterOperator(func)
 
     def select(self, *expressions: Any) -> DataStream:
@@ -335,7 +336,7 @@ class DataStream:
             "project", "Projection", MapOperator(_Pick(tuple(field_indexes))), result
         )
 
-    def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream:
+    def key_by(self, key_selector: FieldOrSelector, key_type: DeclaredType = None) -> KeyedStream:
         """Partition the stream by a key; what follows has state per key.
 
         Args:
@@ -387,7 +388,7 @@ class DataStream:
         """Not without keys: call key_by on both streams first."""
         raise needs_keys("first")
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream:
+    def process(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """A ProcessFunction: any results, side outputs (``yield tag, value``), the clock."""
         check_function("process", func, "ProcessFunction", "process_element")
         result = as_type(output_type, func, "process_element", elements=True)
@@ -462,7 +463,9 @@ class DataStream:
             check_instance("broadcast", descriptor, MapStateDescriptor, example)
         return BroadcastStream(spread, descriptors)
 
-    def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
+    def partition_custom(
+        self, partitioner: UserFunction, key_selector: FieldOrSelector
+    ) -> DataStream:
         """Let a function choose the subtask: ``partitioner(key, number_of_subtasks) -> int``.
 
         A partitioner that counts what it has seen starts again with every batch, so that a
@@ -486,7 +489,7 @@ class DataStream:
         )
         return DataStreamSink(step)
 
-    def add_sink(self, sink_func: Any) -> DataStreamSink:
+    def add_sink(self, sink_func: UserFunction) -> DataStreamSink:
         """Write the stream with a SinkFunction; it sees a record once its whole batch succeeded."""
         from headrace.runtime.sink_function import FunctionSink
         from headrace.spi.sink import Sink
@@ -573,7 +576,9 @@ class CachedDataStream(DataStream):
 class KeyedStream(RollingAggregates, DataStream):
     """A stream partitioned by key."""
 
-    def __init__(self, stream: DataStream, key_by: Any, key_type: Any = None) -> None:
+    def __init__(
+        self, stream: DataStream, key_by: FieldOrSelector, key_type: DeclaredType = None
+    ) -> None:
         key_by = _plain_key(key_by, stream.get_type())
         if isinstance(key_by, int | str) and not isinstance(key_by, bool):
             key_by = check_field("key_by", key_by, stream)
@@ -595,20 +600,20 @@ class KeyedStream(RollingAggregates, DataStream):
         by = getattr(self._key.selector, "__name__", "a function") if field is None else repr(field)
         return f"{super()._described()}, keyed by {by}"
 
-    def _map_operator(self, func: Any) -> Operator:
+    def _map_operator(self, func: UserFunction) -> Operator:
         return KeyedMapOperator(func, "map")
 
-    def _flat_map_operator(self, func: Any) -> Operator:
+    def _flat_map_operator(self, func: UserFunction) -> Operator:
         return KeyedMapOperator(func, "flat_map")
 
-    def _filter_operator(self, func: Any) -> Operator:
+    def _filter_operator(self, func: UserFunction) -> Operator:
         return KeyedMapOperator(func, "filter")
 
-    def key_by(self, key_selector: Any, key_type: Any = None) -> KeyedStream:
+    def key_by(self, key_selector: FieldOrSelector, key_type: DeclaredType = None) -> KeyedStream:
         """Partition by another key instead."""
         return KeyedStream(DataStream(self._env, self._origins), key_selector, key_type)
 
-    def reduce(self, func: Any) -> DataStream:
+    def reduce(self, func: UserFunction) -> DataStream:
         """Combine each record with the last result of its key; every result goes out."""
         check_function("reduce", func, "ReduceFunction", "reduce")
         return self._transform("reduce", "Reduce", ReduceOperator(func), self.get_type())
@@ -617,7 +622,7 @@ class KeyedStream(RollingAggregates, DataStream):
         operator = RollingOperator(kind, check_field(kind, field, self))
         return self._transform(kind, f"{kind}({field!r})", operator, self.get_type())
 
-    def process(self, func: Any, output_type: Any = None) -> DataStream:
+    def process(self, func: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """A KeyedProcessFunction: state, timers and side outputs per key."""
         from headrace.api.functions import KeyedProcessFunction
 
@@ -716,7 +721,7 @@ def _plain_key(key: Any, record_type: TypeInformation) -> Any:
     return key
 
 
-def _check_expressions(call: str, expressions: tuple[Any, ...], stream: DataStream) -> None:
+def _check_expressions(call: str, expressions: tuple[ColumnLike, ...], stream: DataStream) -> None:
     """They need no window, and the fields that they name are there."""
     for expression in expressions:
         if not isinstance(expression, Expression):

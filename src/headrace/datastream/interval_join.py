@@ -11,7 +11,7 @@ Next: runtime/operators/join.py; datastream/joined_streams.py for joins in windo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from headrace.api.output_tag import OutputTag
 from headrace.common.call_site import call_site
@@ -23,6 +23,7 @@ from headrace.errors import InvalidArgumentError, UnsupportedStepError
 from headrace.runtime.operators.join import IntervalJoinOperator, gives_many
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import DeclaredType, UserFunction
     from headrace.common.time import DurationLike
     from headrace.datastream.data_stream import DataStream, KeyedStream
 
@@ -77,7 +78,9 @@ class IntervalJoin:
             )
         return IntervalJoined(self._streams, lower, upper)
 
-    def process(self, process_join_function: Any, output_type: Any = None) -> DataStream:
+    def process(
+        self, process_join_function: UserFunction, output_type: DeclaredType = None
+    ) -> DataStream:
         """Not yet: the bounds are missing."""
         raise InvalidArgumentError(
             "an interval join has no bounds",
@@ -118,7 +121,9 @@ class IntervalJoined:
         self._late_tags[1] = _tag_id("side_output_right_late_data", output_tag)
         return self
 
-    def process(self, process_join_function: Any, output_type: Any = None) -> DataStream:
+    def process(
+        self, process_join_function: UserFunction, output_type: DeclaredType = None
+    ) -> DataStream:
         """One call for each pair, when its second record arrives.
 
         Results carry the later of both timestamps.

@@ -22,6 +22,7 @@ from headrace.datastream.stream_builder import as_type
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import DeclaredType
     from headrace.datastream.data_stream import DataStream
     from headrace.runtime.key_selectors import Keying
 
@@ -64,7 +65,9 @@ def check_keys_match(what: str, first: TypeInformation | None, second: Any) -> N
     )
 
 
-def key_type_of(stream: DataStream, keying: Keying, declared: Any) -> TypeInformation | None:
+def key_type_of(
+    stream: DataStream, keying: Keying, declared: DeclaredType
+) -> TypeInformation | None:
     """The type of the keys as declared, as the stream's type or the selector's hint says."""
     if declared is not None:
         return _known(as_type(declared))

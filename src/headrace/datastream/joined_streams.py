@@ -24,6 +24,7 @@ from headrace.runtime.operators.join import CoGrouped, Joined, KeyOfSide, SideOf
 
 if TYPE_CHECKING:
     from headrace.api.window import Trigger, WindowAssigner
+    from headrace.common.opaque import DeclaredType, FieldOrSelector, UserFunction
     from headrace.datastream.data_stream import DataStream
 
 __all__ = ["CoGroupedStreams", "JoinedStreams"]
@@ -45,7 +46,7 @@ class _StreamsByWindow:
         self._keys: list[tuple[Any, Any]] = []
         self._windowed: WindowedStream | None = None
 
-    def where(self, key_selector: Any, key_type: Any = None) -> Self:
+    def where(self, key_selector: FieldOrSelector, key_type: DeclaredType = None) -> Self:
         """The key of the first stream.
 
         Args:
@@ -55,7 +56,7 @@ class _StreamsByWindow:
         self._expect(0, "where", "comes first and once")
         return self._add_key(key_selector, key_type)
 
-    def equal_to(self, key_selector: Any, key_type: Any = None) -> Self:
+    def equal_to(self, key_selector: FieldOrSelector, key_type: DeclaredType = None) -> Self:
         """The key of the second stream; records with equal keys meet."""
         self._expect(1, "equal_to", "comes after where, once")
         self._add_key(key_selector, key_type)
@@ -66,7 +67,7 @@ class _StreamsByWindow:
         check_keys_match(self._what, *types)
         return self
 
-    def _add_key(self, key: Any, key_type: Any) -> Self:
+    def _add_key(self, key: Any, key_type: DeclaredType) -> Self:
         _selector(key)
         self._keys.append((key, key_type))
         return self
@@ -113,7 +114,9 @@ class _StreamsByWindow:
         self._windows("allowed_lateness").allowed_lateness(new_lateness)
         return self
 
-    def _apply(self, grouped: CoGrouped, output_type: Any, *, elements: bool) -> DataStream:
+    def _apply(
+        self, grouped: CoGrouped, output_type: DeclaredType, *, elements: bool
+    ) -> DataStream:
         windowed = self._windows("apply")
         function = grouped.function
         if not callable(getattr(function, grouped.method, function)):
@@ -141,7 +144,7 @@ class JoinedStreams(_StreamsByWindow):
     _what = "join"
     _name = "Join"
 
-    def apply(self, function: Any, output_type: Any = None) -> DataStream:
+    def apply(self, function: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """One call for each pair; a record without a partner in its window gives nothing.
 
         Results carry the last timestamp of the window.
@@ -160,7 +163,7 @@ class CoGroupedStreams(_StreamsByWindow):
     _what = "co_group"
     _name = "CoGroup"
 
-    def apply(self, function: Any, output_type: Any = None) -> DataStream:
+    def apply(self, function: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """One call for each key and window with records of either stream.
 
         Args:

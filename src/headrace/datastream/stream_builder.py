@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.call_site import call_site
 from headrace.common.type_inference import infer_type, return_type_of
@@ -14,6 +14,7 @@ from headrace.graph.nodes import Edge, Step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headrace.common.opaque import DeclaredType, UserFunction
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.graph.nodes import NativeStep
     from headrace.runtime.exchange.partition import Partitioning
@@ -70,7 +71,11 @@ def add_step(
 
 
 def as_type(
-    declared: Any, func: Any = None, method: str | None = None, *, elements: bool = False
+    declared: DeclaredType,
+    func: UserFunction = None,
+    method: str | None = None,
+    *,
+    elements: bool = False,
 ) -> TypeInformation:
     """A TypeInformation from `output_type`, else from the function's hints, else pickled.
 

@@ -29,6 +29,7 @@ from headrace.spi.job_spec import JobSpec
 
 if TYPE_CHECKING:
     from headrace.common.job_execution_result import JobExecutionResult
+    from headrace.common.opaque import DeclaredType, HostFrame, HostSession, UserFunction
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.common.watermark_strategy import WatermarkStrategy
     from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -49,7 +50,9 @@ class StreamExecutionEnvironment:
         >>> env.execute("double")  # doctest: +SKIP
     """
 
-    def __init__(self, configuration: Configuration | None = None, session: Any = None) -> None:
+    def __init__(
+        self, configuration: Configuration | None = None, session: HostSession = None
+    ) -> None:
         self._configuration = Configuration() if configuration is None else configuration
         self._session = session
         self._graph = StreamGraph()
@@ -59,7 +62,7 @@ class StreamExecutionEnvironment:
 
     @staticmethod
     def get_execution_environment(
-        configuration: Configuration | None = None, spark: Any = None
+        configuration: Configuration | None = None, spark: HostSession = None
     ) -> StreamExecutionEnvironment:
         """A new environment.
 
@@ -276,7 +279,7 @@ class StreamExecutionEnvironment:
         source: Source,
         watermark_strategy: WatermarkStrategy | None,
         source_name: str,
-        type_info: Any = None,
+        type_info: DeclaredType = None,
     ) -> DataStream:
         """The stream of a Source.
 
@@ -306,7 +309,7 @@ class StreamExecutionEnvironment:
         step.inner = True  # uid() of what comes back names the step behind it
         return stream.assign_timestamps_and_watermarks(watermark_strategy)
 
-    def from_collection(self, collection: Any, type_info: Any = None) -> DataStream:
+    def from_collection(self, collection: Any, type_info: DeclaredType = None) -> DataStream:
         """A bounded stream of the items of a list."""
         from headrace.connectors.collection.source import CollectionSource
 
@@ -315,7 +318,7 @@ class StreamExecutionEnvironment:
         source = CollectionSource(list(collection), declared, where=call_site())
         return self.from_source(source, None, "Collection Source")
 
-    def from_dataframe(self, dataframe: Any) -> DataStream:
+    def from_dataframe(self, dataframe: HostFrame) -> DataStream:
         """The stream of a Spark DataFrame: a streaming one as it goes, a batch one to its end."""
         if self._session is None:
             self._session = dataframe.sparkSession
@@ -323,12 +326,15 @@ class StreamExecutionEnvironment:
         return self.from_source(source, None, "DataFrame Source")
 
     def add_source(
-        self, source_func: Any, source_name: str = "Custom Source", type_info: Any = None
+        self,
+        source_func: UserFunction,
+        source_name: str = "Custom Source",
+        type_info: DeclaredType = None,
     ) -> DataStream:
         """The stream of a source; PyFlink's Java SourceFunctions do not exist here."""
         return self.from_source(source_func, None, source_name, type_info)
 
-    def create_input(self, input_format: Any, type_info: Any = None) -> DataStream:
+    def create_input(self, input_format: Any, type_info: DeclaredType = None) -> DataStream:
         """The stream of an input format that is also a Source."""
         return self.from_source(input_format, None, "Input Format", type_info)
 

@@ -28,6 +28,7 @@ from headrace.runtime.windows.column_aggregates import (
 )
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import ColumnLike, UserFunction
     from headrace.common.typeinfo import TypeInformation
     from headrace.expr.nodes import Node
     from headrace.runtime.key_selectors import Keying
@@ -59,7 +60,7 @@ class WindowSelect:
 
 
 def window_select(
-    expressions: tuple[Any, ...],
+    expressions: tuple[ColumnLike, ...],
     windows: WindowDescription,
     keying: Keying | None,
     record_type: TypeInformation,
@@ -105,7 +106,7 @@ class _Parts:
         self.windows = windows
         self.aggregates: list[Any] = []
 
-    def take(self, expression: Any) -> Expression:
+    def take(self, expression: ColumnLike) -> Expression:
         """What remains of an expression when its aggregates are given."""
         if isinstance(expression, Expression):
             return Expression(rewrite(expression.node, self._replace))
@@ -116,7 +117,7 @@ class _Parts:
             )
         return self._cell(expression)
 
-    def _cell(self, aggregate: Any) -> Expression:
+    def _cell(self, aggregate: UserFunction) -> Expression:
         self.aggregates.append(aggregate)
         return col(cell(len(self.aggregates) - 1))
 

@@ -23,6 +23,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.graph.nodes import NativeKind, NativeStep
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import DeclaredType, UserFunction
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -88,7 +89,10 @@ class _Windows(RollingAggregates):
         return self
 
     def reduce(
-        self, reduce_function: Any, window_function: Any = None, output_type: Any = None
+        self,
+        reduce_function: UserFunction,
+        window_function: UserFunction = None,
+        output_type: DeclaredType = None,
     ) -> DataStream:
         """Reduce the records of a window as they come; keeps one value per window."""
         check_function("reduce", reduce_function, "ReduceFunction", "reduce")
@@ -102,10 +106,10 @@ class _Windows(RollingAggregates):
 
     def aggregate(
         self,
-        aggregate_function: Any,
-        window_function: Any = None,
-        accumulator_type: Any = None,
-        output_type: Any = None,
+        aggregate_function: UserFunction,
+        window_function: UserFunction = None,
+        accumulator_type: DeclaredType = None,
+        output_type: DeclaredType = None,
     ) -> DataStream:
         """Aggregate the records of a window as they come; keeps one accumulator per window."""
         methods = ("create_accumulator", "add", "get_result")
@@ -118,13 +122,15 @@ class _Windows(RollingAggregates):
         described = self._windows.aggregating(aggregate_function, window_function)
         return self._add(described, "aggregate", result, output_type)
 
-    def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
+    def apply(self, window_function: UserFunction, output_type: DeclaredType = None) -> DataStream:
         """Hand all records of a window to a WindowFunction."""
         self._check_window_function("apply", window_function)
         result = _result_type(output_type, window_function, "apply")
         return self._add(self._windows.buffering(window_function), "apply", result, output_type)
 
-    def process(self, process_window_function: Any, output_type: Any = None) -> DataStream:
+    def process(
+        self, process_window_function: UserFunction, output_type: DeclaredType = None
+    ) -> DataStream:
         """Hand all records of a window to a ProcessWindowFunction."""
         self._check_window_function("process", process_window_function)
         result = _result_type(output_type, process_window_function)
@@ -169,7 +175,9 @@ class _Windows(RollingAggregates):
             described = self._windows.reducing(rolling_reduce(kind, field), None)
         return self._add(described, kind, self.get_input_type(), None)
 
-    def _check_window_function(self, call: str, function: Any, *, optional: bool = False) -> None:
+    def _check_window_function(
+        self, call: str, function: UserFunction, *, optional: bool = False
+    ) -> None:
         if not (optional and function is None):
             check_function(call, function, self._function_kind, "process", "apply")
 
@@ -178,7 +186,7 @@ class _Windows(RollingAggregates):
         described: WindowDescription,
         what: str,
         result: TypeInformation,
-        declared: Any,
+        declared: DeclaredType,
         *,
         native: NativeStep | None = None,
     ) -> DataStream:
@@ -237,6 +245,8 @@ def _same_key(record: Any) -> int:
     return 0
 
 
-def _result_type(declared: Any, function: Any, method: str = "process") -> TypeInformation:
+def _result_type(
+    declared: DeclaredType, function: UserFunction, method: str = "process"
+) -> TypeInformation:
     found = method if hasattr(function, method) else "apply"
     return as_type(declared, function, found, elements=True)

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.common.accumulators import Accumulator
+    from headrace.common.opaque import JsonObject, StateValue
 
 
 @dataclass(slots=True)
@@ -19,10 +23,10 @@ class OperatorMetrics:
     late_records_dropped: int = 0
     watermark: int | None = None
     counters: dict[str, float] = field(default_factory=dict)
-    gauges: dict[str, Any] = field(default_factory=dict)
-    accumulators: dict[str, Any] = field(default_factory=dict)
+    gauges: dict[str, StateValue] = field(default_factory=dict)
+    accumulators: dict[str, Accumulator[StateValue, StateValue]] = field(default_factory=dict)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> JsonObject:
         """The counts as plain data, and restart the count."""
         content = {
             "records_in": self.records_in,

@@ -11,9 +11,23 @@ from headrace.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.api.state import (
+        AggregatingStateDescriptor,
+        ListStateDescriptor,
+        MapStateDescriptor,
+        ReducingStateDescriptor,
+        ValueStateDescriptor,
+    )
     from headrace.runtime.metrics import OperatorMetrics
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.state.provider import StateProvider
+    from headrace.runtime.state.states import (
+        PagedAggregatingState,
+        PagedListState,
+        PagedMapState,
+        PagedReducingState,
+        PagedValueState,
+    )
 
 
 class StateStore(KeyedStateStore):
@@ -31,23 +45,25 @@ class StateStore(KeyedStateStore):
             )
         return self._provider
 
-    def get_state(self, state_descriptor: Any) -> Any:
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> PagedValueState:
         """The value state of a descriptor."""
         return self._states.value(state_descriptor)
 
-    def get_list_state(self, state_descriptor: Any) -> Any:
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> PagedListState:
         """The list state of a descriptor."""
         return self._states.list(state_descriptor)
 
-    def get_map_state(self, state_descriptor: Any) -> Any:
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> PagedMapState:
         """The map state of a descriptor."""
         return self._states.map(state_descriptor)
 
-    def get_reducing_state(self, state_descriptor: Any) -> Any:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> PagedReducingState:
         """The reducing state of a descriptor."""
         return self._states.reducing(state_descriptor)
 
-    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> PagedAggregatingState:
         """The aggregating state of a descriptor."""
         return self._states.aggregating(state_descriptor)
 

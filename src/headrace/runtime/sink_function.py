@@ -27,6 +27,7 @@ from headrace.spi.sink import Committer, CommitterContext, Sink, WriterContext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.opaque import UserFunction
     from headrace.runtime.operators.base import OperatorRuntime
 
 
@@ -39,7 +40,9 @@ class FunctionSink(Sink):
         job_parameters: what the function can ask its runtime context for.
     """
 
-    def __init__(self, function: Any, job_parameters: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, function: UserFunction, job_parameters: dict[str, str] | None = None
+    ) -> None:
         self._function = function
         self._job_parameters = job_parameters or {}
         _invoker(function)
@@ -109,7 +112,9 @@ class FunctionCommitter(Committer):
         metrics: what the function counted through its runtime context.
     """
 
-    def __init__(self, function: Any, place: _DriverPlace, context: CommitterContext) -> None:
+    def __init__(
+        self, function: UserFunction, place: _DriverPlace, context: CommitterContext
+    ) -> None:
         self.metrics = place.metrics
         self._function = function
         self._uid = context.sink_uid
@@ -161,7 +166,7 @@ class FunctionCommitter(Committer):
         return failure
 
 
-def _invoker(function: Any) -> Callable[[Any, SinkContext], Any]:
+def _invoker(function: UserFunction) -> Callable[[Any, SinkContext], Any]:
     """The call for a record; functions that only want the value get no context."""
     invoke = getattr(function, "invoke", function)
     if not callable(invoke):

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.api.output_tag import OutputTag
+    from headrace.common.opaque import FieldOrSelector, UserFunction
     from headrace.runtime.state.provider import StateProvider
     from headrace.runtime.windows.strategy import WindowStrategy
 
@@ -146,22 +147,22 @@ class Harness:
     # --- making one ------------------------------------------------------------------------------
 
     @classmethod
-    def for_map(cls, function: Any) -> Harness:
+    def for_map(cls, function: UserFunction) -> Harness:
         """A MapFunction or a function."""
         return Harness(MapOperator(function))
 
     @classmethod
-    def for_flat_map(cls, function: Any) -> Harness:
+    def for_flat_map(cls, function: UserFunction) -> Harness:
         """A FlatMapFunction or a function."""
         return Harness(FlatMapOperator(function))
 
     @classmethod
-    def for_filter(cls, function: Any) -> Harness:
+    def for_filter(cls, function: UserFunction) -> Harness:
         """A FilterFunction or a function."""
         return Harness(FilterOperator(function))
 
     @classmethod
-    def for_process_function(cls, function: Any, **options: Any) -> Harness:
+    def for_process_function(cls, function: UserFunction, **options: Any) -> Harness:
         """A ProcessFunction."""
         return Harness(ProcessOperator(function), **options)
 
@@ -267,28 +268,28 @@ class KeyedHarness(Harness):
 
     @classmethod
     def for_process_function(
-        cls, function: Any, key_by: Any = None, **options: Any
+        cls, function: UserFunction, key_by: FieldOrSelector = None, **options: Any
     ) -> KeyedHarness:
         """A KeyedProcessFunction."""
         return cls(KeyedProcessOperator(function), (_needed(key_by),), **options)
 
     @classmethod
-    def for_keyed_map(cls, function: Any, key_by: Any) -> KeyedHarness:
+    def for_keyed_map(cls, function: UserFunction, key_by: FieldOrSelector) -> KeyedHarness:
         """A MapFunction with keyed state."""
         return cls(KeyedMapOperator(function, "map"), (key_by,))
 
     @classmethod
-    def for_keyed_flat_map(cls, function: Any, key_by: Any) -> KeyedHarness:
+    def for_keyed_flat_map(cls, function: UserFunction, key_by: FieldOrSelector) -> KeyedHarness:
         """A FlatMapFunction with keyed state."""
         return cls(KeyedMapOperator(function, "flat_map"), (key_by,))
 
     @classmethod
-    def for_reduce(cls, function: Any, key_by: Any) -> KeyedHarness:
+    def for_reduce(cls, function: UserFunction, key_by: FieldOrSelector) -> KeyedHarness:
         """A ReduceFunction or a function."""
         return cls(ReduceOperator(function), (key_by,))
 
     @classmethod
-    def for_rolling(cls, kind: str, field: int | str, key_by: Any) -> KeyedHarness:
+    def for_rolling(cls, kind: str, field: int | str, key_by: FieldOrSelector) -> KeyedHarness:
         """A rolling aggregate: sum, min, max, min_by or max_by of a field."""
         return cls(RollingOperator(kind, field), (key_by,))
 
@@ -296,15 +297,15 @@ class KeyedHarness(Harness):
     def for_windows(
         cls,
         assigner: Any,
-        key_by: Any,
+        key_by: FieldOrSelector,
         *,
         trigger: Any = None,
         evictor: Any = None,
         allowed_lateness_ms: int = 0,
         late_tag: OutputTag | None = None,
-        reduce: Any = None,
-        aggregate: Any = None,
-        function: Any = None,
+        reduce: UserFunction = None,
+        aggregate: UserFunction = None,
+        function: UserFunction = None,
         strategies: tuple[type[WindowStrategy], ...] = STRATEGIES,
     ) -> KeyedHarness:
         """Windows of a keyed stream: reduce or aggregate, a function over the result, or both.
@@ -350,40 +351,44 @@ class TwoInputHarness(KeyedHarness):
     """A function with two inputs: process_element1/2, process_watermark1/2."""
 
     @classmethod
-    def for_co_map(cls, function: Any) -> TwoInputHarness:
+    def for_co_map(cls, function: UserFunction) -> TwoInputHarness:
         """A CoMapFunction."""
         return cls(CoOperator(function, ("map1", "map2")))
 
     @classmethod
-    def for_co_flat_map(cls, function: Any) -> TwoInputHarness:
+    def for_co_flat_map(cls, function: UserFunction) -> TwoInputHarness:
         """A CoFlatMapFunction."""
         return cls(CoOperator(function, ("flat_map1", "flat_map2")))
 
     @classmethod
-    def for_keyed_co_flat_map(cls, function: Any, key_by1: Any, key_by2: Any) -> TwoInputHarness:
+    def for_keyed_co_flat_map(
+        cls, function: UserFunction, key_by1: FieldOrSelector, key_by2: FieldOrSelector
+    ) -> TwoInputHarness:
         """A CoFlatMapFunction with keyed state."""
         return cls(KeyedCoOperator(function, ("flat_map1", "flat_map2")), (key_by1, key_by2))
 
     @classmethod
-    def for_co_process_function(cls, function: Any) -> TwoInputHarness:
+    def for_co_process_function(cls, function: UserFunction) -> TwoInputHarness:
         """A CoProcessFunction."""
         return cls(CoOperator(function, ("process_element1", "process_element2")))
 
     @classmethod
     def for_keyed_co_process_function(
-        cls, function: Any, key_by1: Any, key_by2: Any
+        cls, function: UserFunction, key_by1: FieldOrSelector, key_by2: FieldOrSelector
     ) -> TwoInputHarness:
         """A KeyedCoProcessFunction."""
         return cls(KeyedCoProcessOperator(function), (key_by1, key_by2))
 
     @classmethod
-    def for_broadcast_process_function(cls, function: Any, *descriptors: Any) -> TwoInputHarness:
+    def for_broadcast_process_function(
+        cls, function: UserFunction, *descriptors: Any
+    ) -> TwoInputHarness:
         """A BroadcastProcessFunction; the second input is the broadcast side."""
         return cls(broadcast_operator(function, list(descriptors), keyed=False))
 
     @classmethod
     def for_keyed_broadcast_process_function(
-        cls, function: Any, key_by: Any, *descriptors: Any
+        cls, function: UserFunction, key_by: FieldOrSelector, *descriptors: Any
     ) -> TwoInputHarness:
         """A KeyedBroadcastProcessFunction; the second input is the broadcast side."""
         return cls(broadcast_operator(function, list(descriptors), keyed=True), (key_by, None))
@@ -407,7 +412,7 @@ class TwoInputHarness(KeyedHarness):
         self.operator.watermark(timestamp, 1)
 
 
-def _needed(key_by: Any) -> Callable[[Any], Any]:
+def _needed(key_by: FieldOrSelector) -> Callable[[Any], Any]:
     if key_by is None:
         raise InvalidArgumentError(
             "a keyed harness needs key_by", fix="for instance key_by=lambda record: record[0]"

@@ -19,6 +19,7 @@ import cloudpickle
 from headrace.spi.sink import Committer, CommitterContext, Sink, WriterContext
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import Committable
     from headrace.common.typeinfo import TypeInformation
     from headrace.spi.sink import SinkWriter
 
@@ -114,7 +115,7 @@ class SinkDriver:
             except BaseException:
                 writer.abort()
                 raise
-        committables: list[Any] = pickle.loads(pickle.dumps(found))
+        committables: list[Committable] = pickle.loads(pickle.dumps(found))
         return committables
 
     def run(
@@ -123,7 +124,9 @@ class SinkDriver:
         """Stages and commits a batch."""
         self.committer.commit(batch, self.stage(batch, *subtasks, type_info=type_info))
 
-    def commit_and_die(self, batch: int, committables: list[Any], *, after_lines: int) -> int:
+    def commit_and_die(
+        self, batch: int, committables: list[Committable], *, after_lines: int
+    ) -> int:
         """A new driver process commits a batch and is killed in the middle of it.
 
         Args:
@@ -155,7 +158,7 @@ class SinkDriver:
 
 
 def _commit_as_child(
-    driver: SinkDriver, batch: int, committables: list[Any], after_lines: int, pipe: int
+    driver: SinkDriver, batch: int, committables: list[Committable], after_lines: int, pipe: int
 ) -> None:
     """Commits, counting lines; never returns."""
     lines = 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headrace.api.state import StateDescriptor
     from headrace.api.window.windows import TimeWindow
     from headrace.common.metrics import MetricGroup
+    from headrace.common.opaque import DeclaredType
 
 __all__ = [
     "ContinuousEventTimeTrigger",
@@ -442,7 +443,10 @@ class DeltaTrigger(_QuietTrigger[T, W]):
     """
 
     def __init__(
-        self, threshold: float, delta_function: Callable[[T, T], float], type_info: Any = object
+        self,
+        threshold: float,
+        delta_function: Callable[[T, T], float],
+        type_info: DeclaredType = object,
     ) -> None:
         self._threshold = threshold
         self._delta_function = delta_function
@@ -450,7 +454,9 @@ class DeltaTrigger(_QuietTrigger[T, W]):
 
     @staticmethod
     def of(
-        threshold: float, delta_function: Callable[[Any, Any], float], type_info: Any = object
+        threshold: float,
+        delta_function: Callable[[Any, Any], float],
+        type_info: DeclaredType = object,
     ) -> DeltaTrigger[Any, Any]:
         """A trigger with that threshold and that measure."""
         return DeltaTrigger(threshold, delta_function, type_info)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.connectors.files.manifest import (
     CommitPlanner,
@@ -34,6 +34,7 @@ from headrace.errors import ConnectorError
 from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import Committable
     from headrace.formats.compaction import MergeFiles
     from headrace.io.storage import Storage, StoredFile
 
@@ -70,7 +71,7 @@ class FileCommitter(OnceCommitter):
         # rebuilt on open; None after a failure, when only the folder knows what was done
         self._known: _Known | None = None
 
-    def apply_once(self, batch_id: int, committables: list[Any]) -> int:
+    def apply_once(self, batch_id: int, committables: list[Committable]) -> int:
         """Publishes the files of a batch, or finishes what an earlier try decided."""
         known = self._begin()
         newest = -1 if known.last is None else known.last.batch_id

@@ -88,7 +88,7 @@ class _PerSecond(RateLimiterStrategy):
         # go backwards after a restart, because counting begins at the offset asked for.
         self._anchor: tuple[float, int] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # time.monotonic() means nothing in another process.
         return {"_rate": self._rate, "_anchor": None}
 

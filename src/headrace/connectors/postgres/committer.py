@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headrace.connectors.postgres.client import psycopg_module
 from headrace.connectors.postgres.writer import PostgresTarget, stage_parts, today
@@ -26,6 +26,7 @@ from headrace.io.server_calls import sink_hash
 from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import Committable
     from headrace.connectors.postgres.client import Connection
     from headrace.spi.sink import CommitterContext
 
@@ -44,7 +45,7 @@ class ApplyBatch(Protocol):
     def prepare(self, connection: Connection) -> None:
         """Checks at the start of the job that it can be done."""
 
-    def __call__(self, connection: Connection, committables: list[Any]) -> None:
+    def __call__(self, connection: Connection, committables: list[Committable]) -> None:
         """Does it, in the transaction of the connection."""
 
 
@@ -68,7 +69,7 @@ class PostgresCommitter(OnceCommitter):
         super().__init__(self._client.where, forget=f"the job's rows of {self._commits}")
         self.sweep(self._client.run("prepare the sink", self._open))
 
-    def apply_once(self, batch_id: int, committables: list[Any]) -> int:
+    def apply_once(self, batch_id: int, committables: list[Committable]) -> int:
         """Writes a batch, unless it has been written."""
 
         def in_one_transaction(connection: Connection) -> int:

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.common.typeinfo import Types
 from headrace.errors import ConnectorError
@@ -56,7 +56,7 @@ class SocketTextSource(PythonSource):
         self._encoding = encoding
         self._reader: _LineReader | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_reader": None}
 
     def open(self) -> None:

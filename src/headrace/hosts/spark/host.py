@@ -10,7 +10,7 @@ Next: microbatch/build.py
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headrace.errors import InternalError
 from headrace.hosts.spark.dataframe import dataframe_of
@@ -152,7 +152,7 @@ class _Program(Protocol):
 
     def open(self, spark: SparkSession, directory: str, options: SourceOptions) -> DataFrame: ...
 
-    def results(self, batch: Any, number: int, query: SparkQuery) -> EpochResults: ...
+    def results(self, batch: DataFrame, number: int, query: SparkQuery) -> EpochResults: ...
 
 
 class _PacketProgram:
@@ -165,7 +165,7 @@ class _PacketProgram:
         # an id for every attempt: workers must not go on with what they cached in the last one
         return build_packets(self._plan, spark, directory, uuid.uuid4().hex, options)
 
-    def results(self, batch: Any, number: int, query: SparkQuery) -> EpochResults:
+    def results(self, batch: DataFrame, number: int, query: SparkQuery) -> EpochResults:
         if self._plan.batch and number > 0:
             raise InternalError(f"a job in BATCH mode was given a second batch, number {number}")
         return read_messages(packets_of(batch))
@@ -183,7 +183,7 @@ class _NativeProgram:
             begin_event_time_anew(f"{directory}/{QUERY_FOLDER}")
         return open_native(self._job, spark, directory, options, own_query=True)
 
-    def results(self, batch: Any, number: int, query: SparkQuery) -> EpochResults:
+    def results(self, batch: DataFrame, number: int, query: SparkQuery) -> EpochResults:
         windowed = self._job.window is not None
         return EpochResults(
             run_native_batch(batch, self._job, number, self._job_id),

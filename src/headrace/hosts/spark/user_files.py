@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark import SparkFiles
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark import SparkContext
 
+    from headrace.common.opaque import OptionValue
+
 # The setting of a job's session that tells its workers what to look for.
 SHIPPED = "headrace.shipped"
 _ARCHIVES, _PACKAGES = "archives", "packages-"
@@ -32,7 +34,7 @@ _ARCHIVES, _PACKAGES = "archives", "packages-"
 _installed: dict[str, str] = {}
 
 
-def ship(context: SparkContext, option: Callable[[str], Any]) -> dict[str, str]:
+def ship(context: SparkContext, option: Callable[[str], OptionValue]) -> dict[str, str]:
     """Send what the options name to the workers; settings of the job's session.
 
     Args:

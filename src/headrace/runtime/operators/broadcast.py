@@ -23,11 +23,15 @@ from headrace.spi.state import StateSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from headrace.api.state import StateDescriptor
+    from headrace.common.opaque import UserFunction
     from headrace.data.records import Records
     from headrace.runtime.operators.base import Operator, OperatorRuntime
 
 
-def broadcast_operator(function: Any, descriptors: list[Any], *, keyed: bool) -> Operator:
+def broadcast_operator(
+    function: UserFunction, descriptors: list[StateDescriptor], *, keyed: bool
+) -> Operator:
     """The operator for a (Keyed)BroadcastProcessFunction."""
     if keyed:
         return KeyedBroadcastOperator(function, descriptors)
@@ -116,7 +120,7 @@ class ReadOnlyBroadcastMap(BroadcastMap):
         self._refuse()
 
 
-def broadcast_states(descriptors: list[Any]) -> tuple[StateSpec, ...]:
+def broadcast_states(descriptors: list[StateDescriptor]) -> tuple[StateSpec, ...]:
     """The states of descriptors that were given to broadcast()."""
     return tuple(
         StateSpec(f"broadcast/{d.name}", "table", "broadcast", kind="broadcast", descriptor=d)
@@ -127,7 +131,7 @@ def broadcast_states(descriptors: list[Any]) -> tuple[StateSpec, ...]:
 class _Broadcasts:
     """The broadcast states of an operator, by descriptor."""
 
-    def __init__(self, descriptors: list[Any], runtime: OperatorRuntime) -> None:
+    def __init__(self, descriptors: list[StateDescriptor], runtime: OperatorRuntime) -> None:
         # in BATCH mode the keyed state is dropped key by key, and this is not
         store = DictStore() if runtime.bounded else runtime.store
         self.tables = {
@@ -139,7 +143,7 @@ class _Broadcasts:
             table = str(self.tables[descriptor.name].name)
             self.records.declare(table, descriptor.name, Recorded.of(descriptor, "broadcast"))
 
-    def get(self, descriptor: Any, kind: type[BroadcastMap]) -> BroadcastMap:
+    def get(self, descriptor: StateDescriptor, kind: type[BroadcastMap]) -> BroadcastMap:
         """The map of a descriptor that was given to broadcast()."""
         table = self.tables.get(descriptor.name)
         if table is None:
@@ -167,7 +171,7 @@ class _Broadcasts:
 class ReadingContext(StreamContext):
     """The ctx of process_element without keys."""
 
-    def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
+    def get_broadcast_state(self, state_descriptor: StateDescriptor) -> BroadcastMap:
         """A broadcast state, to read."""
         return self._operator.broadcasts.get(state_descriptor, ReadOnlyBroadcastMap)  # type: ignore[attr-defined, no-any-return]
 
@@ -183,7 +187,7 @@ class ReadingContext(StreamContext):
 class WritingContext(ReadingContext):
     """The ctx of process_broadcast_element."""
 
-    def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
+    def get_broadcast_state(self, state_descriptor: StateDescriptor) -> BroadcastMap:
         """A broadcast state, to read and write."""
         return self._operator.broadcasts.get(state_descriptor, BroadcastMap)  # type: ignore[attr-defined, no-any-return]
 
@@ -191,7 +195,7 @@ class WritingContext(ReadingContext):
 class KeyedReadingContext(KeyedContext):
     """The ctx of process_element and on_timer after key_by."""
 
-    def get_broadcast_state(self, state_descriptor: Any) -> BroadcastMap:
+    def get_broadcast_state(self, state_descriptor: StateDescriptor) -> BroadcastMap:
         """A broadcast state, to read."""
         found: BroadcastMap = self._operator.broadcasts.get(state_descriptor, ReadOnlyBroadcastMap)
         return found
@@ -210,7 +214,7 @@ class BroadcastOperator(FunctionOperator):
 
     inputs = 2
 
-    def __init__(self, function: Any, descriptors: list[Any]) -> None:
+    def __init__(self, function: UserFunction, descriptors: list[StateDescriptor]) -> None:
         super().__init__(function)
         self.descriptors = descriptors
 
@@ -252,7 +256,7 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
 
     inputs = 2
 
-    def __init__(self, function: Any, descriptors: list[Any]) -> None:
+    def __init__(self, function: UserFunction, descriptors: list[StateDescriptor]) -> None:
         super().__init__(function)
         self.descriptors = descriptors
 
@@ -268,7 +272,7 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
     def declared_states(self) -> dict[str, Recorded]:
         return super().declared_states() | self.broadcasts.records.declared()
 
-    def _element_functions(self) -> list[Any]:
+    def _element_functions(self) -> list[UserFunction]:
         return _calls(self.function)
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
@@ -298,7 +302,7 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
         self.broadcasts.flush()
 
 
-def _calls(function: Any) -> list[Any]:
+def _calls(function: UserFunction) -> list[Any]:
     return [
         callable_of(function, "process_element"),
         callable_of(function, "process_broadcast_element"),

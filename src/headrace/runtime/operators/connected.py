@@ -9,6 +9,7 @@ from headrace.runtime.operators.keyed import KeyedOperator
 from headrace.runtime.operators.process import ProcessOutput, StreamContext
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import UserFunction
     from headrace.data.records import Records
     from headrace.runtime.operators.base import OperatorRuntime
 
@@ -18,7 +19,7 @@ class CoOperator(FunctionOperator):
 
     inputs = 2
 
-    def __init__(self, function: Any, methods: tuple[str, str]) -> None:
+    def __init__(self, function: UserFunction, methods: tuple[str, str]) -> None:
         super().__init__(function)
         self.methods = methods
 

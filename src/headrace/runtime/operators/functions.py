@@ -11,8 +11,10 @@ from headrace.runtime.runtime_context import SubtaskContext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.opaque import UserFunction
 
-def callable_of(function: Any, method: str) -> Callable[..., Any]:
+
+def callable_of(function: UserFunction, method: str) -> Callable[..., Any]:
     """The method of a Function object, or the function itself."""
     found = getattr(function, method, None)
     if found is None:
@@ -28,7 +30,7 @@ def callable_of(function: Any, method: str) -> Callable[..., Any]:
 class FunctionOperator(Operator):
     """An operator with one user function."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: UserFunction) -> None:
         self.function = function
 
     def open(self, runtime: OperatorRuntime) -> None:
@@ -46,7 +48,7 @@ class FunctionOperator(Operator):
             closing()
 
 
-def open_function(operator: Operator, function: Any, context: SubtaskContext) -> None:
+def open_function(operator: Operator, function: UserFunction, context: SubtaskContext) -> None:
     """Call the user's `open`, if there is one."""
     opening = getattr(function, "open", None)
     if callable(opening):

@@ -27,7 +27,9 @@ from headrace.spi.state import StateSpec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.api.functions import RuntimeContext
     from headrace.api.output_tag import OutputTag
+    from headrace.common.opaque import UserFunction
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.pages.table import PagedTable
     from headrace.runtime.state.provider import StateProvider
@@ -36,7 +38,7 @@ LEFT = 0
 BUCKET_MS = 4096
 
 
-def gives_many(function: Any) -> bool:
+def gives_many(function: UserFunction) -> bool:
     """Whether a join function gives an iterable of results for a pair, and not one result."""
     if isinstance(function, FlatJoinFunction | ProcessJoinFunction):
         return True
@@ -58,7 +60,7 @@ def many_results(call: Callable[..., Any]) -> Callable[..., Iterable[Any]]:
     return listed
 
 
-def _pair_function(function: Any, method: str) -> Callable[..., Iterable[Any] | None]:
+def _pair_function(function: UserFunction, method: str) -> Callable[..., Iterable[Any] | None]:
     call = callable_of(function, method)
     return call if gives_many(function) else many_results(call)
 
@@ -91,10 +93,10 @@ class CoGrouped:
 
     method = "co_group"
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: UserFunction) -> None:
         self.function = function
 
-    def open(self, runtime_context: Any) -> None:
+    def open(self, runtime_context: RuntimeContext) -> None:
         """Open the user's function."""
         self.call = self._resolve()
         opening = getattr(self.function, "open", None)
@@ -151,7 +153,7 @@ class IntervalJoinOperator(TimedOperator):
 
     def __init__(
         self,
-        function: Any,
+        function: UserFunction,
         lower_ms: int,
         upper_ms: int,
         late_tags: tuple[str | None, str | None] = (None, None),

@@ -18,6 +18,7 @@ from headrace.runtime.timers import EVENT_TIMERS, PROCESSING_TIMERS, TimerQueue
 from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import UserFunction
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.state.recorded import Recorded
     from headrace.runtime.state.states import Scope
@@ -161,7 +162,7 @@ class KeyedProcessOperator(TimedOperator):
         self.calls = self._element_functions()
         self.on_timer = getattr(self.function, "on_timer", None)
 
-    def _element_functions(self) -> list[Any]:
+    def _element_functions(self) -> list[UserFunction]:
         return [callable_of(self.function, "process_element")]
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
@@ -213,7 +214,7 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 
     inputs = 2
 
-    def _element_functions(self) -> list[Any]:
+    def _element_functions(self) -> list[UserFunction]:
         return [
             callable_of(self.function, "process_element1"),
             callable_of(self.function, "process_element2"),
@@ -223,7 +224,7 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 class KeyedMapOperator(KeyedOperator):
     """map, filter or flat_map on a keyed stream: like the plain ones, with state at hand."""
 
-    def __init__(self, function: Any, method: str) -> None:
+    def __init__(self, function: UserFunction, method: str) -> None:
         super().__init__(function)
         self.method = method
 

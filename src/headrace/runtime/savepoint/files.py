@@ -31,6 +31,7 @@ from headrace.runtime.state.layouts import ProgramLayouts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.common.opaque import JsonObject
     from headrace.runtime.pages.store import PageStore
     from headrace.spi.state import StateSpec
 
@@ -166,8 +167,8 @@ class StateCensus:
     """What the files of a savepoint hold of one state."""
 
     entries: int = 0
-    recorded: dict[str, Any] = field(default_factory=dict)
-    declared: dict[str, Any] = field(default_factory=dict)
+    recorded: JsonObject = field(default_factory=dict)
+    declared: JsonObject = field(default_factory=dict)
 
 
 def summarize(location: str, files: Iterable[str]) -> dict[tuple[str, str], StateCensus]:

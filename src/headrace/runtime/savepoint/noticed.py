@@ -7,7 +7,7 @@ Next: runtime/task.py sends them along with a batch, control/state_names.py keep
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.state.recorded import Recorded, record_key
@@ -15,6 +15,7 @@ from headrace.runtime.state.recorded import Recorded, record_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from headrace.common.opaque import JsonObject
     from headrace.runtime.pages.store import PageStore
     from headrace.spi.state import StateSpec
 
@@ -39,7 +40,7 @@ class NoticingStore:
         self._declared = DeclaredStates()
         self._declared.declare(uid, specs)
         self._seen: set[bytes] = set()  # tables
-        self._news: dict[str, dict[str, Any]] = {}  # by state; empty if it says nothing of itself
+        self._news: dict[str, JsonObject] = {}  # by state; empty if it says nothing of itself
 
     def put(self, key: bytes, content: bytes) -> None:
         """Store or replace."""
@@ -55,7 +56,7 @@ class NoticingStore:
             said = {} if record is None else asdict(Recorded.from_bytes(record))
             self._news[state.name] = said or self._news.get(state.name, {})
 
-    def take_news(self) -> dict[str, dict[str, Any]]:
+    def take_news(self) -> dict[str, JsonObject]:
         """What was noticed since the last call."""
         news, self._news = self._news, {}
         return news

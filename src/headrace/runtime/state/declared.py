@@ -8,7 +8,7 @@ Next: runtime/savepoint/entries.py
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.errors import StateError
 from headrace.runtime.state.layouts import home_of, is_spread
@@ -18,6 +18,7 @@ from headrace.spi.state import StateSpec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from headrace.common.opaque import JsonObject
     from headrace.spi.state import PageStore
 
     # by operator and name
@@ -71,14 +72,14 @@ class DeclaredStates:
         return spec_in_0_1(path)
 
 
-def spec_to_json(spec: StateSpec) -> dict[str, Any]:
+def spec_to_json(spec: StateSpec) -> JsonObject:
     """What is stored of a state's declaration, without its name."""
     stored = {"layout": spec.layout, "scope": spec.scope}
     home = spec.home or home_of(spec)
     return {**stored, "home": home} if home else stored
 
 
-def spec_from_json(name: str, stored: Mapping[str, Any]) -> StateSpec:
+def spec_from_json(name: str, stored: JsonObject) -> StateSpec:
     """Back from the stored form; what later versions added is left aside."""
     return StateSpec(name, stored["layout"], stored["scope"], home=stored.get("home", ""))
 

@@ -22,6 +22,7 @@ from headrace.runtime.pages.large import LargeMap, LargeTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.common.opaque import JsonObject
     from headrace.common.type_json import Json
     from headrace.runtime.pages.table import PagedTable
     from headrace.runtime.state.recorded import Recorded
@@ -89,7 +90,7 @@ def _unless_none(convert: Convert) -> Convert:
 # --- with parts ----------------------------------------------------------------------------------
 
 
-def _composite(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
+def _composite(old: JsonObject, new: JsonObject) -> Convert | None:
     if "class" in old or "class" in new:
         return _class(old, new)
     if "names" in old and "names" in new:
@@ -136,7 +137,7 @@ def _like(values: tuple[Any, ...]) -> Row:
 
 
 def _fields_by_place(
-    old: dict[str, Any], new: dict[str, Any], name: str, make: Callable[[Any], Any]
+    old: JsonObject, new: JsonObject, name: str, make: Callable[[Any], Any]
 ) -> Convert | None:
     if len(old[name]) != len(new[name]):
         raise CannotConvert(
@@ -156,7 +157,7 @@ def _fields_by_place(
     )
 
 
-def _named_row(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
+def _named_row(old: JsonObject, new: JsonObject) -> Convert | None:
     before = dict(zip(old["names"], old["row"], strict=True))
     _check_something_stays(old, new)
     parts = [
@@ -176,7 +177,7 @@ def _named_row(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
     return _unless_none(convert)
 
 
-def _check_something_stays(old: dict[str, Any], new: dict[str, Any]) -> None:
+def _check_something_stays(old: JsonObject, new: JsonObject) -> None:
     if not set(old["names"]) & set(new["names"]):
         raise CannotConvert(
             f"{type_text(old)} cannot become {type_text(new)}: no field has kept its name",
@@ -184,7 +185,7 @@ def _check_something_stays(old: dict[str, Any], new: dict[str, Any]) -> None:
         )
 
 
-def _class(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
+def _class(old: JsonObject, new: JsonObject) -> Convert | None:
     if old.get("class") != new.get("class"):
         raise CannotConvert(
             f"{type_text(old)} cannot become {type_text(new)}: they are different classes",
@@ -202,7 +203,7 @@ def _class(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
         return None
     defaults = {name: _default(new, name) for name in after if name not in before}
 
-    def fields(value: Any) -> dict[str, Any]:
+    def fields(value: Any) -> JsonObject:
         found = value if isinstance(value, dict) else None
         kept = {
             name: part(getattr(value, name, None) if found is None else found.get(name))
@@ -225,7 +226,7 @@ def _class(old: dict[str, Any], new: dict[str, Any]) -> Convert | None:
     return _unless_none(instance)
 
 
-def _default(new: dict[str, Any], name: str) -> Callable[[], Any]:
+def _default(new: JsonObject, name: str) -> Callable[[], Any]:
     """What a field that is new gets in old values."""
     if new["flavour"] == "typeddict":
         return lambda: None

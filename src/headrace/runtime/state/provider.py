@@ -31,6 +31,14 @@ from headrace.spi.state import StateSpec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from headrace.api.state import (
+        AggregatingStateDescriptor,
+        ListStateDescriptor,
+        MapStateDescriptor,
+        ReducingStateDescriptor,
+        StateDescriptor,
+        ValueStateDescriptor,
+    )
     from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.pages.cells import Memory
     from headrace.runtime.pages.limits import Limits
@@ -81,7 +89,7 @@ class StateProvider:
         return list(self._tables.values())
 
     def _user_table(
-        self, descriptor: Any, kind: str, of: type[PagedTable] = PagedTable
+        self, descriptor: StateDescriptor, kind: str, of: type[PagedTable] = PagedTable
     ) -> PagedTable:
         table = self.table(f"{USER_STATES.name}{descriptor.name}", of)
         declared = Recorded.of(descriptor, kind, self._key_type)
@@ -92,40 +100,45 @@ class StateProvider:
         """The kinds and types of the states that were asked for, by table."""
         return self._records.declared()
 
-    def of(self, descriptor: Any) -> Any:
+    def of(self, descriptor: StateDescriptor) -> Any:
         """The state of any descriptor."""
         return getattr(self, _KIND_OF[type(descriptor).__name__])(descriptor)
 
-    def value(self, descriptor: Any) -> PagedValueState:
+    def value(self, descriptor: ValueStateDescriptor) -> PagedValueState:
         """The value state of a descriptor."""
         table = self._user_table(descriptor, "value")
         return self._state(descriptor, PagedValueState, TtlValueState, table)
 
-    def list(self, descriptor: Any) -> PagedListState:
+    def list(self, descriptor: ListStateDescriptor) -> PagedListState:
         """The list state of a descriptor."""
         table = self._user_table(descriptor, "list", LargeTable)
         return self._state(descriptor, PagedListState, TtlListState, table)
 
-    def map(self, descriptor: Any) -> PagedMapState:
+    def map(self, descriptor: MapStateDescriptor) -> PagedMapState:
         """The map state of a descriptor."""
         table = self._user_table(descriptor, "map", LargeTable)
         return self._state(descriptor, PagedMapState, TtlMapState, table)
 
-    def reducing(self, descriptor: Any) -> PagedReducingState:
+    def reducing(self, descriptor: ReducingStateDescriptor) -> PagedReducingState:
         """The reducing state of a descriptor."""
         function = descriptor.get_reduce_function()
         reduce = getattr(function, "reduce", None) or function
         table = self._user_table(descriptor, "reducing")
         return self._state(descriptor, PagedReducingState, TtlReducingState, table, reduce)
 
-    def aggregating(self, descriptor: Any) -> PagedAggregatingState:
+    def aggregating(self, descriptor: AggregatingStateDescriptor) -> PagedAggregatingState:
         """The aggregating state of a descriptor."""
         table = self._user_table(descriptor, "aggregating")
         aggregate = descriptor.get_agg_function()
         return self._state(descriptor, PagedAggregatingState, TtlAggregatingState, table, aggregate)
 
     def _state(
-        self, descriptor: Any, kind: type[S], expiring: type[S], table: PagedTable, *function: Any
+        self,
+        descriptor: StateDescriptor,
+        kind: type[S],
+        expiring: type[S],
+        table: PagedTable,
+        *function: Any,
     ) -> S:
         made: Any = kind
         if descriptor.ttl_config is None:

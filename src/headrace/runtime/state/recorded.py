@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.type_json import Json, to_json, type_text
 from headrace.errors import StateError
@@ -18,6 +18,7 @@ from headrace.runtime.pages.table import PagedTable
 from headrace.runtime.state.evolution import changed_type, convert_table
 
 if TYPE_CHECKING:
+    from headrace.api.state import StateDescriptor
     from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.pages.store import PageStore
 
@@ -41,7 +42,9 @@ class Recorded:
     key_type: Json | None = None
 
     @staticmethod
-    def of(descriptor: Any, kind: str, key_type: TypeInformation | None = None) -> Recorded:
+    def of(
+        descriptor: StateDescriptor, kind: str, key_type: TypeInformation | None = None
+    ) -> Recorded:
         """What a descriptor declares, in a stream whose keys have a type."""
         return Recorded(
             kind,

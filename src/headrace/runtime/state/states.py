@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from headrace.api.state import (
     AggregatingState,
     ListState,
+    ListStateDescriptor,
     MapState,
+    MapStateDescriptor,
     ReducingState,
     ValueState,
 )
@@ -22,6 +24,7 @@ from headrace.runtime.state.fitting import LOOKED_AT, Fitting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from headrace.api.state import StateDescriptor
     from headrace.runtime.pages.large import LargeTable
     from headrace.runtime.pages.table import Cell, PagedTable
 
@@ -60,7 +63,7 @@ class _State:
     _kinds: set[type] | None = None
     _fitting: Fitting
 
-    def expect(self, descriptor: Any) -> None:
+    def expect(self, descriptor: StateDescriptor) -> None:
         """Refuse values that are not of the declared type from now on."""
         self._fitting = Fitting(descriptor.name, "value", descriptor.type_info)
         self._kinds = self._fitting.kinds
@@ -161,8 +164,9 @@ class PagedListState(_LargeState, ListState[Any]):
         """Append one item."""
         self.add_all((value,))
 
-    def expect(self, descriptor: Any) -> None:
+    def expect(self, descriptor: StateDescriptor) -> None:
         """Refuse items that are not of the declared type from now on."""
+        assert isinstance(descriptor, ListStateDescriptor)
         self._fitting = Fitting(descriptor.name, "item", descriptor.element_type)
         self._kinds = self._fitting.kinds
 
@@ -229,8 +233,9 @@ class PagedMapState(_LargeState, MapState[Any, Any]):
     _key_kinds: set[type] | None = None
     _key_fitting: Fitting
 
-    def expect(self, descriptor: Any) -> None:
+    def expect(self, descriptor: StateDescriptor) -> None:
         """Refuse keys and values that are not of the declared types from now on."""
+        assert isinstance(descriptor, MapStateDescriptor)
         self._fitting = Fitting(descriptor.name, "value", descriptor.value_type)
         self._key_fitting = Fitting(descriptor.name, "map key", descriptor.key_type)
         self._kinds, self._key_kinds = self._fitting.kinds, self._key_fitting.kinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.api.time_domain import TimeDomain
-from headrace.api.window import Trigger, WindowAssigner
+from headrace.api.window import Evictor, Trigger, WindowAssigner
 from headrace.errors import StateError
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.runtime_context import StateStore
@@ -39,7 +39,7 @@ class AssignerContext(Clocks, WindowAssigner.WindowAssignerContext):
         return self._kit.user_context
 
 
-class TriggerContext(Clocks, Trigger.OnMergeContext):
+class TriggerContext(Clocks, Trigger.OnMergeContext, Evictor.EvictorContext):
     """For triggers: timers and state of the key and window at hand."""
 
     def __init__(self, kit: WindowKit) -> None:

@@ -12,7 +12,8 @@ from headrace.api.window import MergingWindowAssigner
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from headrace.api.window import Trigger, WindowAssigner
+    from headrace.api.window import Evictor, Trigger, WindowAssigner
+    from headrace.common.opaque import UserFunction
 
 
 class WindowDescription:
@@ -21,7 +22,7 @@ class WindowDescription:
     def __init__(self, assigner: WindowAssigner[Any, Any]) -> None:
         self.assigner = assigner
         self.trigger: Trigger[Any, Any] = assigner.get_default_trigger(None)
-        self.evictor: Any = None
+        self.evictor: Evictor[Any, Any] | None = None
         self.allowed_lateness_ms = 0
         self.late_tag: str | None = None
         self.over_all = False
@@ -30,9 +31,9 @@ class WindowDescription:
         # whether Spark's own windows may stand for this one
         self.native = True
         # at most one of reduce and aggregate; without either all records are kept
-        self.reduce: Any = None
-        self.aggregate: Any = None
-        self.function: Any = None
+        self.reduce: UserFunction = None
+        self.aggregate: UserFunction = None
+        self.function: UserFunction = None
 
     @property
     def merging(self) -> bool:
@@ -54,19 +55,19 @@ class WindowDescription:
             )
         self.trigger = trigger
 
-    def reducing(self, reduce: Any, function: Any) -> WindowDescription:
+    def reducing(self, reduce: UserFunction, function: UserFunction) -> WindowDescription:
         """This window with a reduce function."""
         described = copy.copy(self)
         described.reduce, described.function = reduce, function
         return described
 
-    def aggregating(self, aggregate: Any, function: Any) -> WindowDescription:
+    def aggregating(self, aggregate: UserFunction, function: UserFunction) -> WindowDescription:
         """This window with an aggregate function."""
         described = copy.copy(self)
         described.aggregate, described.function = aggregate, function
         return described
 
-    def buffering(self, function: Any) -> WindowDescription:
+    def buffering(self, function: UserFunction) -> WindowDescription:
         """This window with a function over all its records."""
         described = copy.copy(self)
         described.function = function

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from headrace.common.opaque import JsonObject, JsonValue
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
 
 # By these words Spark knows a batch that failed because its query was stopped. It looks for them
@@ -58,6 +59,7 @@ class SparkQuery:
         self._frame = frame
         self._checkpoint = checkpoint
         self._name = name
+        # Any: trigger() of pyspark has overloads, of which this is one
         self._trigger: dict[str, Any] = (
             {"availableNow": True} if once else {"processingTime": f"{interval_ms} milliseconds"}
         )
@@ -136,7 +138,7 @@ class SparkQuery:
         except Exception:  # its process is gone
             return False
 
-    def progress(self) -> dict[str, Any] | None:
+    def progress(self) -> JsonObject | None:
         """Spark's report on the last batch."""
         if self._query is None:
             return None
@@ -150,7 +152,7 @@ class SparkQuery:
         execution = self._query._jsq.streamingQuery().lastExecution()
         return int(execution.offsetSeqMetadata().batchWatermarkMs())
 
-    def source_offsets(self) -> list[Any]:
+    def source_offsets(self) -> list[JsonValue]:
         """How far each source of the query was read, in the order of the plan."""
         last = self.progress()
         if last is None:
@@ -190,7 +192,7 @@ class SparkQuery:
         )
 
 
-def _offset(text: Any) -> Any:
+def _offset(text: JsonValue) -> JsonValue:
     try:
         return json.loads(text) if isinstance(text, str) else text
     except ValueError:

@@ -6,7 +6,7 @@ Next: query.py (the query itself), commands.py (ticks and the end of input)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.hosts.spark.microbatch.build import control_dir
 from headrace.hosts.spark.microbatch.commands import CommandWriter
@@ -47,7 +47,7 @@ class MicroBatchRun:
         directory: str,
         name: str,
         interval_ms: int,
-        results: Callable[[Any, int, SparkQuery], EpochResults],
+        results: Callable[[DataFrame, int, SparkQuery], EpochResults],
         on_epoch: OnEpoch,
         feeds: Sequence[PieceWriter] = (),
     ) -> None:

@@ -7,7 +7,7 @@ would return.  Next: hosts/spark/native/steps.py and hosts/spark/native/windows.
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
@@ -20,6 +20,7 @@ from headrace.io.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.common.opaque import Committable
     from headrace.connectors.files.sink import FileSink
     from headrace.hosts.spark.sources.opening import SourceOptions
     from headrace.plan.physical import NativeJob
@@ -62,13 +63,13 @@ def native_frame(
 
 def run_native_batch(
     batch: DataFrame, job: NativeJob, batch_id: int, job_id: str
-) -> dict[str, list[Any]]:
+) -> dict[str, list[Committable]]:
     """Stage one batch for every sink; with several sinks it is computed once."""
     several = len(job.sinks) > 1
     if several:
         batch.persist()
     try:
-        staged: dict[str, list[Any]] = {}
+        staged: dict[str, list[Committable]] = {}
         for sink_step, steps in job.sinks:
             frame = batch
             for step in steps:

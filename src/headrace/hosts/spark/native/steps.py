@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from headrace.common.opaque import ColumnLike
     from headrace.graph.nodes import Step
 
 
@@ -98,7 +99,7 @@ def _first_line(error: AnalysisException) -> str:
     return re.sub(r"\s*SQLSTATE: \w+", "", str(error).strip().splitlines()[0])
 
 
-def spark_column(expression: Any) -> Column:
+def spark_column(expression: ColumnLike) -> Column:
     """A Spark column from whatever the user wrote."""
     if isinstance(expression, Expression):
         return column_of(expression.node)
@@ -108,7 +109,7 @@ def spark_column(expression: Any) -> Column:
     return column
 
 
-def _named_column(expression: Any) -> Column:
+def _named_column(expression: ColumnLike) -> Column:
     # the name that Python gives the field as well: Spark's own of (n == 1) is (n = 1)
     column = spark_column(expression)
     return column.alias(expression.output_name) if isinstance(expression, Expression) else column

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.common.opaque import JsonValue
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
     from headrace.hosts.spark.sources.layouts import SourceLayout
     from headrace.spi.job_spec import JobSpec
@@ -111,7 +112,7 @@ class SourceAdapter(ABC, Generic[SourceT]):
         """How many of Spark's sources it is: each has an offset of its own in the checkpoint."""
         return 1
 
-    def position(self, source: SourceT, offsets: Sequence[Any]) -> Any:
+    def position(self, source: SourceT, offsets: Sequence[JsonValue]) -> JsonValue:
         """Spark's offsets (one a stream, as JSON values) in the source's own terms.
 
         What `Source.is_exhausted` is asked with. For sources that Spark itself reads, its offsets.

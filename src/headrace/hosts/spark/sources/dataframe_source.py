@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
@@ -38,7 +38,7 @@ class DataFrameSource(Source):
         self.df = df
         self._type_info = type_info_of(df.schema)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # Spark reads the DataFrame, so it stays on the driver; workers need no copy.
         return {"df": None, "_type_info": self._type_info}
 

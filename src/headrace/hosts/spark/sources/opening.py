@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.common.opaque import JsonValue
     from headrace.hosts.spark.sources.adapter import SourceAdapter
     from headrace.spi.source import Source
 
 __all__ = ["ADAPTERS", "SourceOptions", "are_exhausted", "open_source", "streams_of"]
 
+# Any: each adapter reads one class of sources, and the table pairs them
 ADAPTERS: SourceAdapters[SourceAdapter[Any]] = SourceAdapters(
     "Spark",
     group="headrace.spark_sources",
@@ -70,12 +72,12 @@ def open_source(
     return ADAPTERS.of(source).open(source, request).frame
 
 
-def streams_of(source: Source, *, where: Any = None) -> int:
+def streams_of(source: Source, *, where: object = None) -> int:
     """How many of Spark's sources a source is: each has an offset of its own in the checkpoint."""
     return ADAPTERS.of(source, where=where).streams(source)
 
 
-def are_exhausted(sources: Sequence[Source], offsets: Sequence[Any]) -> bool:
+def are_exhausted(sources: Sequence[Source], offsets: Sequence[JsonValue]) -> bool:
     """Whether every source that may hold records back has given them all.
 
     Args:

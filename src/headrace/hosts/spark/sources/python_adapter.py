@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import cloudpickle
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
+
+    from headrace.common.opaque import JsonValue
 
 __all__ = ["PythonSourceAdapter"]
 
@@ -59,7 +61,7 @@ class PythonSourceAdapter(SourceAdapter[PythonSource]):
         )
         return OpenedSource(reader.load(), layout)
 
-    def position(self, source: PythonSource, offsets: Sequence[Any]) -> Position:
+    def position(self, source: PythonSource, offsets: Sequence[JsonValue]) -> Position:
         return dict(offsets[0] or {})
 
 

@@ -15,7 +15,7 @@ Every one of these processes imports this file, so it imports little.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cloudpickle
 import pyarrow as pa
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import StructType
 
+    from headrace.common.opaque import JsonValue
     from headrace.spi.python_source import Offset, Position, PythonSource
 
 __all__ = ["FORMAT", "HeadraceDataSource", "PythonSourceReader"]
@@ -117,7 +118,7 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: Position | None = None
         self._stop_at: Position | None = None
         self._available_now = False
-        self._planned: tuple[Any, Any, list[InputPartition]] | None = None
+        self._planned: tuple[JsonValue, JsonValue, list[InputPartition]] | None = None
 
     # In the source process: offsets, which Spark keeps as JSON.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from headrace.runtime.operators.base import user_code_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from headrace.common.opaque import Record
     from headrace.common.typeinfo import TypeInformation
     from headrace.errors import UserFunctionError
     from headrace.spi.python_source import Offset, PythonSource
@@ -94,13 +95,13 @@ def _encoded(
         count += len(chunk)
 
 
-def _pickled(records: list[Any]) -> pa.RecordBatch:
+def _pickled(records: list[Record]) -> pa.RecordBatch:
     cells = [dumps(chunk) for chunk in _chunks(records)]
     return pa.record_batch({PICKLED_COLUMN: pa.array(cells, pa.binary())})
 
 
 def _with_timestamps(
-    source: PythonSource, records: list[Any], batch: pa.RecordBatch, *, in_chunks: bool
+    source: PythonSource, records: list[Record], batch: pa.RecordBatch, *, in_chunks: bool
 ) -> pa.RecordBatch:
     times = list(map(source.timestamp, records))
     # A pickled cell holds many records, so its timestamp column holds a list of as many.
@@ -110,7 +111,7 @@ def _with_timestamps(
     return batch.append_column(TIMESTAMP_COLUMN, column)
 
 
-def _chunks(values: list[Any]) -> list[list[Any]]:
+def _chunks(values: list[Record]) -> list[list[Record]]:
     step = _RECORDS_PER_PICKLE
     return [values[i : i + step] for i in range(0, len(values), step)]
 
@@ -146,7 +147,7 @@ def _named(start: Offset, index: int) -> str:
 
 
 def _mismatch(
-    source: PythonSource, split: str, record: str, chunk: list[Any], misfit: DoesNotFit
+    source: PythonSource, split: str, record: str, chunk: list[Record], misfit: DoesNotFit
 ) -> TypeMismatchError:
     part = f", field {misfit.field!r}" if misfit.field else ""
     return TypeMismatchError(

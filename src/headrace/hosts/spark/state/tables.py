@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from functools import reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
+    from headrace.common.opaque import JsonObject
     from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.savepoint.new_entries import NewState
     from headrace.runtime.savepoint.table_rows import StateTable
@@ -89,7 +90,7 @@ def _declared_states(pages: DataFrame) -> DeclaredStates:
     return DeclaredStates(None if row is None else bytes(row["content"]))
 
 
-def recorded_type(entries: DataFrame) -> dict[str, Any]:
+def recorded_type(entries: DataFrame) -> JsonObject:
     """What a state says of itself; empty if it was written by an early version."""
     row = entries.where(F.col("key_group") == RECORDED).select("value").first()
     return {} if row is None else dict(decode(bytes(row["value"])))
@@ -194,7 +195,7 @@ def keyed_frame(
     return frame.groupBy(key_column).agg(found.alias("value"))
 
 
-def _packed(columns: Sequence[str]) -> Any:
+def _packed(columns: Sequence[str]) -> Column:
     return F.col(columns[0]) if len(columns) == 1 else F.struct(*columns)
 
 
