@@ -4,7 +4,7 @@
     Savepoint.load(old).with_state("count", "total", table).write(new)
     Savepoint.new().with_state("count", "total", table).write(first)      to begin a job with
 
-In: locations and DataFrames.  Out: DataFrames and savepoints; what is there is never changed.
+In: locations and DataFrames.  Out: DataFrames and savepoints; existing ones are never changed.
 Next: control/savepoints.py (the format), hosts/spark/state/tables.py (how entries become rows)
 """
 
@@ -71,7 +71,7 @@ def read(
 
     Raises:
         SavepointError: there is neither a checkpoint nor a savepoint.
-        StateError: there is no such operator or state; says which there are.
+        StateError: there is no such operator or state; the error lists those that exist.
     """
     from headrace.hosts.spark.state.tables import (
         checkpoint_entries,
@@ -116,8 +116,8 @@ def first_rows(location: str, operator_uid: str, state_name: str, limit: int) ->
 
     Raises:
         SavepointError: there is neither a checkpoint nor a savepoint.
-        StateError: there is no such operator or state. A checkpoint of an early version does not
-            tell the names of its states.
+        StateError: there is no such operator or state. A checkpoint of an early version does
+            not list the names of its states.
     """
     place = _open(location)
     operator = place.operator(operator_uid)
@@ -155,7 +155,7 @@ class StateSummary:
 
 
 def states_in(location: str) -> list[StateSummary]:
-    """All states of a checkpoint or a savepoint; without Spark, but for early checkpoints.
+    """All states of a checkpoint or a savepoint; without Spark, except for early checkpoints.
 
     Raises:
         SavepointError: there is neither a checkpoint nor a savepoint.
@@ -279,7 +279,7 @@ def _column_types(table: StateTable, recorded: JsonObject) -> list[TypeInformati
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A state that is to be written."""
+    """A state to write."""
 
     state: NewState
     name: str
@@ -289,7 +289,7 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """A savepoint to look into and to make others from. Methods give new ones; none changes this.
+    """A savepoint to read and to make others from. Methods return new ones; none changes this one.
 
     Example:
         >>> from headrace.state import Savepoint
@@ -316,10 +316,10 @@ class Savepoint:
 
     @staticmethod
     def new(max_parallelism: int = _MAX_PARALLELISM) -> Savepoint:
-        """An empty one, to begin a job with: its sources start at their beginning.
+        """An empty one, to start a job from: its sources start at their beginning.
 
         Args:
-            max_parallelism: of its operators; the jobs that start from it take it over.
+            max_parallelism: of its operators; jobs that start from it use it, too.
         """
         if not 1 <= max_parallelism <= 1 << 15:
             raise InvalidArgumentError(f"max_parallelism is {max_parallelism}, not 1 to 32768")
@@ -378,8 +378,8 @@ class Savepoint:
             position: for list states, the column to order items by.
             kind: value, list, map, reducing, aggregating or broadcast; that of the state that is
                 replaced, or value.
-            type_info: as in the descriptor; that of the state that is replaced, or what the data
-                tell.
+            type_info: as in the descriptor; that of the state that is replaced, or inferred
+                from the data.
 
         Raises:
             StateError: the state is one of windows or timers, which cannot be rewritten; values
@@ -408,7 +408,7 @@ class Savepoint:
         return replace(self, _changes={**self._changes, (operator_uid, state.path): change})
 
     def without_operator(self, operator_uid: str) -> Savepoint:
-        """Leave out an operator with its state, or a source with its place."""
+        """Remove an operator with its state, or a source with its position."""
         changes = {at: change for at, change in self._changes.items() if at[0] != operator_uid}
         base = self._base
         known = {at[0] for at in self._changes}
@@ -441,7 +441,7 @@ class Savepoint:
     # --- writing -----------------------------------------------------------------------------
 
     def write(self, path: str) -> str:
-        """Write a new savepoint, with checksums; gives its location.
+        """Write a new savepoint, with checksums; returns its location.
 
         Args:
             path: a directory that does not exist, or is empty.

@@ -1,8 +1,8 @@
-"""Settings by key, and the settings that count in the end.
+"""Settings by key, and which of them take effect.
 
 In: code (``Configuration``), ``HEADRACE_*`` variables, a TOML file.
-Out: ``effective_configuration``: code wins over variables, variables over the file; what nobody
-sets has the default of its option.  Next: common/options.py (which options there are).
+Out: ``effective_configuration``: code wins over variables, variables over the file; what is
+not set has its option's default.  Next: common/options.py (which options there are).
 
     HEADRACE_PARALLELISM_DEFAULT=4            parallelism.default = 4
     HEADRACE_SPARK_SQL_SHUFFLE_PARTITIONS=8   spark.sql.shuffle.partitions = 8
@@ -210,7 +210,7 @@ def effective_configuration(
     environment: Mapping[str, str] | None = None,
     file: str | os.PathLike[str] | None = None,
 ) -> Configuration:
-    """All settings: those by code over those by variables over those by file.
+    """All settings: code wins over variables, variables win over the file.
 
     Defaults are not filled in: ``get(option)`` knows them, and a caller's own default still counts.
 
@@ -251,7 +251,7 @@ def _settings(
 
 
 def _checked_option(key: str, where: str) -> ConfigOption[OptionValue] | None:
-    """The option of a key; None for what Spark, the program itself or nobody reads."""
+    """The option of a key; None for a key of Spark's, of the program's own, or of no one."""
     option = find_option(key)
     known = option or (None if key.startswith("spark.") else find_family(key))
     if known is not None:

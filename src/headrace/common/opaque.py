@@ -8,23 +8,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-__all__ = [
-    "ColumnLike",
-    "Committable",
-    "DeclaredType",
-    "FieldOrSelector",
-    "HostFrame",
-    "HostSession",
-    "JsonObject",
-    "JsonValue",
-    "Key",
-    "Namespace",
-    "OptionValue",
-    "Record",
-    "StateValue",
-    "UserFunction",
-]
-
 # A record of a stream: any Python object that can be pickled.
 Record: TypeAlias = Any
 # What a key selector returned for a record.

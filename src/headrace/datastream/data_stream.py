@@ -1,6 +1,6 @@
 """The streams a user works with: DataStream and KeyedStream.
 
-A stream runs nothing: each call adds a step to the graph and gives the stream behind it.
+A stream runs nothing: each call adds a step to the graph and returns the stream of its results.
 In: calls of the user's program.  Out: graph/nodes.py steps.  Next: stream_execution_environment.py
 """
 
@@ -369,7 +369,7 @@ class DataStream:
         return passed._origins
 
     def connect(self, ds: Any) -> Any:
-        """Two streams, of any types, into one function with two inputs."""
+        """Connect two streams of any types to one function with two inputs."""
         if isinstance(ds, BroadcastStream):
             check_other("connect", self, ds.stream)
             return BroadcastConnectedStream(self, ds)
@@ -516,7 +516,7 @@ class DataStream:
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> Any:
-        """Run the job and give its records: an iterator, or a list when `limit` is given."""
+        """Run the job and return its records: an iterator, or a list when `limit` is given."""
         from headrace.datastream.collecting import collect
 
         records = collect(self, job_execution_name or "Collect")
@@ -540,9 +540,10 @@ class DataStream:
 
         Args:
             n: how many records to show.
-            timeout: give what has come after this time, such as ``"10s"``; it begins with the end
-                of the first batch, so the start of Spark does not count. A preview whose time ran
-                out says so: in its ``repr``, in ``stopped_because``, and as a warning in the log.
+            timeout: return what has arrived after this time, such as ``"10s"``; it begins with the
+                end of the first batch, so the start of Spark does not count. A preview whose time
+                ran out says so: in its ``repr``, in ``stopped_because``, and as a warning in the
+                log.
         """
         from headrace.datastream.preview import preview
 
@@ -567,7 +568,7 @@ class DataStream:
 
 
 class CachedDataStream(DataStream):
-    """Named for PyFlink's sake; cache() is not supported."""
+    """For PyFlink's name only: cache() is not supported."""
 
     def invalidate(self) -> None:
         """Nothing to forget."""
@@ -722,7 +723,7 @@ def _plain_key(key: Any, record_type: TypeInformation) -> Any:
 
 
 def _check_expressions(call: str, expressions: tuple[ColumnLike, ...], stream: DataStream) -> None:
-    """They need no window, and the fields that they name are there."""
+    """Check that they need no window and that their fields exist."""
     for expression in expressions:
         if not isinstance(expression, Expression):
             continue

@@ -31,7 +31,7 @@ __all__ = ["IntervalJoin", "IntervalJoined"]
 
 
 class IntervalJoin:
-    """Two keyed streams that wait for their bounds: ``between``."""
+    """Two keyed streams; call ``between`` next to set the bounds."""
 
     def __init__(self, stream_one: KeyedStream, stream_two: KeyedStream) -> None:
         check_other("interval_join", stream_one, stream_two)
@@ -126,7 +126,7 @@ class IntervalJoined:
     ) -> DataStream:
         """One call for each pair, when its second record arrives.
 
-        Results carry the later of both timestamps.
+        Results carry the later of the two timestamps.
 
         Args:
             process_join_function: a ProcessJoinFunction, a function of left record, right record

@@ -167,7 +167,7 @@ class CoGroupedStreams(_StreamsByWindow):
         """One call for each key and window with records of either stream.
 
         Args:
-            function: a CoGroupFunction, or a function of two groups that gives an iterable.
+            function: a CoGroupFunction, or a function of two groups that returns an iterable.
             output_type: the type of the results; taken from type hints if not given.
         """
         return self._apply(CoGrouped(function), output_type, elements=True)

@@ -67,8 +67,8 @@ class StreamExecutionEnvironment:
         """A new environment.
 
         Args:
-            configuration: settings by code; they win over HEADRACE_* variables and headrace.toml.
-            spark: a SparkSession to run on; else the running one, else one that headrace starts.
+            configuration: settings in code; they win over HEADRACE_* variables and headrace.toml.
+            spark: a SparkSession to run on; by default the active one, or one that headrace starts.
         """
         return StreamExecutionEnvironment(configuration, spark)
 
@@ -94,7 +94,7 @@ class StreamExecutionEnvironment:
         return self._checkpoint_config
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """How many subtasks every step has, unless it says otherwise."""
+        """How many subtasks every step has, unless it sets its own."""
         if not isinstance(parallelism, int) or parallelism < 1:
             raise InvalidArgumentError(
                 f"parallelism must be a positive number, not {parallelism!r}"
@@ -118,7 +118,7 @@ class StreamExecutionEnvironment:
         return int(self._settings().get_integer("pipeline.max-parallelism", -1))
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """STREAMING, BATCH or AUTOMATIC: running results, or one final result a key.
+        """STREAMING, BATCH or AUTOMATIC: running results, or one final result per key.
 
         BATCH takes bounded sources only; AUTOMATIC is BATCH if all sources are bounded. A bounded
         job ends by itself in every mode. See docs/execution-mode.md.
@@ -161,7 +161,7 @@ class StreamExecutionEnvironment:
         return self
 
     def set_restart_strategy(self, restart_strategy: RestartStrategyConfiguration) -> None:
-        """What happens after a failure, by code instead of ``restart-strategy.*`` options.
+        """What happens after a failure, in code instead of ``restart-strategy.*`` options.
 
         Args:
             restart_strategy: made by ``RestartStrategies``: ``fixed_delay_restart(3, 1000)``.
@@ -170,7 +170,7 @@ class StreamExecutionEnvironment:
             self._set(key, value)
 
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
-        """What happens after a failure: as set by code or options, else Flink's default."""
+        """What happens after a failure: as set in code or options, or Flink's default."""
         checkpointing = self._checkpoint_config.is_checkpointing_enabled()
         return strategy_from_options(self._settings(), checkpointing=checkpointing)
 
@@ -241,20 +241,20 @@ class StreamExecutionEnvironment:
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Packages for the workers: pip installs them here, Spark sends them along.
+        """Packages for the workers: pip installs them here, Spark sends them to the workers.
 
         They come before other packages on the workers' path; what a worker has imported already
         for headrace itself, such as pyarrow, stays as it is. Machines must be of one kind.
 
         Args:
             requirements_file_path: a requirements.txt.
-            requirements_cache_dir: a directory with the packages; the network is not asked then.
+            requirements_cache_dir: a directory with the packages; then the network is not used.
         """
         cache = f"#{requirements_cache_dir}" if requirements_cache_dir else ""
         self._set("python.requirements", f"{requirements_file_path}{cache}")
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """A zip or tar.gz file that workers unpack; they work in the directory it is then in.
+        """A zip or tar.gz file that workers unpack into their working directory.
 
         Args:
             archive_path: the file.
@@ -287,7 +287,7 @@ class StreamExecutionEnvironment:
             source: what to read.
             watermark_strategy: how records get timestamps and watermarks.
             source_name: for plans, metrics and errors.
-            type_info: the type of the records, if the source does not say it.
+            type_info: the type of the records, if the source does not know it.
         """
         from headrace.spi.source import Source as SourceBase
 
@@ -368,7 +368,7 @@ class StreamExecutionEnvironment:
         return JobClient(self._start(self._take_graph(), job_name))
 
     def _take_graph(self) -> StreamGraph:
-        """The program up to now; the next execute starts a new one from the same streams."""
+        """The program so far; the next execute starts a new one from the same streams."""
         return self._graph.cut_off(self._graph.sinks())
 
     def _start(self, program: StreamGraph, name: str, *, kind: str = "job") -> JobHandle:
@@ -380,7 +380,7 @@ class StreamExecutionEnvironment:
 
         Args:
             name: of the job, unless ``pipeline.name`` is set.
-            kind: job, or what it is beside one: preview, collect.
+            kind: job, preview or collect.
         """
         settings = self._settings()
         values = settings.to_dict()

@@ -56,7 +56,7 @@ OnEpoch = Callable[[int, Callable[[], EpochResults]], None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run of a job is at home.
+    """The id and the directory of a run.
 
     Attributes:
         job_id: the same after a restart.
@@ -73,15 +73,15 @@ class Run(Protocol):
     """One run of a plan, from its start to its end or failure."""
 
     def start(self) -> None:
-        """Begin; epochs come on a thread of the host's from now on."""
+        """Begin; from now on epochs come on a thread of the host."""
         ...
 
     def wait(self) -> None:
-        """Until it ends; raises why it failed."""
+        """Wait until it ends; raises why it failed."""
         ...
 
     def wait_until_idle(self) -> None:
-        """Until everything that the sources have now is processed; raises why it failed."""
+        """Wait until everything that the sources have now is processed; raises why it failed."""
         ...
 
     def exhausted(self) -> bool:
@@ -141,7 +141,7 @@ LoadState = Callable[[int, int, "PageStore"], None]
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a checkpoint is to begin with, taken from a savepoint.
+    """What a checkpoint begins with, taken from a savepoint.
 
     Attributes:
         load: fills the state of every subtask.
@@ -157,7 +157,7 @@ class Beginning:
 
 
 class Checkpoints(Protocol):
-    """What a host has stored of a job in its directory."""
+    """What a host has stored about a job in its directory."""
 
     def last_epoch(self) -> int | None:
         """The newest epoch that is committed; None before the first."""
@@ -207,11 +207,11 @@ class Host(Protocol):
 
 @runtime_checkable
 class HasFrames(Protocol):
-    """A host with streams of its own beside headrace's: Spark and its DataFrames."""
+    """A host with streams of its own besides headrace's: Spark and its DataFrames."""
 
     @property
     def base(self) -> HostSession:
-        """What programs run on, started if it has to be: a SparkSession."""
+        """What programs run on, started if necessary: a SparkSession."""
         ...
 
     @staticmethod

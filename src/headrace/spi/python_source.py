@@ -31,18 +31,18 @@ _UNKNOWN_MANY = 1 << 62
 
 
 class PythonSource(Source):
-    """Base class for a source of your own.
+    """Base class for your own source.
 
     Records live in *splits* (a file, a topic partition, a shard), each numbered by offsets. Before
-    every batch headrace asks how far each split can be read, cuts that to the size of a batch,
+    every batch headrace asks how far each split can be read, limits that to the size of a batch,
     writes the chosen range to the checkpoint, and only then reads it. After a failure it reads the
     same range again, which is what makes the job exactly-once: **the same range must always give
     the same records**.
 
-    Offsets are whole numbers that count records, or any other JSON value that says where reading
-    goes on (the text of a sequence number, a list of file and line, a dict). headrace stores such
-    an offset and gives it back, and compares it for equality only; override `records_between` and
-    `offset_after` to have batches cut to their size.
+    Offsets are whole numbers that count records, or any other JSON value that says where to
+    continue reading (the text of a sequence number, a list of file and line, a dict). headrace
+    stores such an offset and gives it back, and only compares it for equality; override
+    `records_between` and `offset_after` to have batches limited in size.
 
     Example:
         >>> class Lines(PythonSource):
@@ -61,7 +61,7 @@ class PythonSource(Source):
         ...             yield from itertools.islice(lines, start, end)
 
     Where it runs: `splits`, `initial_offset`, `latest_offset`, `open`, `commit` and `close` are
-    called in one process beside the driver, on its machine, always on the same object, so they may
+    called in one process next to the driver, on its machine, always on the same object, so they may
     keep a connection in a field; variables of the program that started the job are not seen there.
     `read` is called on a copy in a worker process, one call per split and batch, splits in
     parallel. The source travels by cloudpickle: open files and sockets in `open` or in `read`,
@@ -73,11 +73,11 @@ class PythonSource(Source):
 
     divisible: ClassVar[bool] = False
     """True if a range of one split may be read in pieces at the same time. Order is then kept
-    inside a piece only, as it is between Flink's parallel readers."""
+    only inside a piece, as it is between Flink's parallel readers."""
 
     reads_on_driver: ClassVar[bool] = False
     """True if `read` needs what only the driver's machine has (the data itself, a socket). It is
-    called in the process beside the driver then, and the records travel to the workers inside the
+    then called in the process next to the driver, and the records travel to the workers inside the
     task: meant for small streams."""
 
     def splits(self) -> list[str]:
@@ -104,7 +104,7 @@ class PythonSource(Source):
         """
 
     def latest_offsets(self, starts: Mapping[str, Offset]) -> Mapping[str, Offset]:
-        """`latest_offset` of many splits; override it where one question is enough for all."""
+        """`latest_offset` of many splits; override it where one request is enough for all."""
         return {split: self.latest_offset(split, start) for split, start in starts.items()}
 
     @abstractmethod
@@ -125,10 +125,10 @@ class PythonSource(Source):
         return 0 if start == end else _UNKNOWN_MANY
 
     def offset_after(self, split: str, start: Offset, end: Offset, records: int) -> Offset:
-        """The offset behind the next ``records`` records, at most ``end``.
+        """The offset after the next ``records`` records, at most ``end``.
 
-        Known for whole numbers. For other offsets the default is ``end``: `latest_offset` alone
-        says then how much a batch takes.
+        Known for whole numbers. For other offsets the default is ``end``: `latest_offset`
+        alone then says how much a batch takes.
         """
         if isinstance(start, int) and isinstance(end, int):
             return min(start + records, end)
@@ -137,10 +137,10 @@ class PythonSource(Source):
     def read_columns(
         self, split: str, start: Offset, end: Offset
     ) -> Iterator[pa.RecordBatch] | None:
-        """The records of ``[start, end)`` as Arrow batches, for sources that have columns anyway.
+        """The records of ``[start, end)`` as Arrow batches, for sources that already have columns.
 
         Override it to skip the conversion of single records. The columns are those of the produced
-        type: ``value`` for a basic type, one column a field for a tuple or a row.
+        type: ``value`` for a basic type, one column per field for a tuple or a row.
 
         Returns:
             None (the default) to have `read` called.
@@ -152,13 +152,13 @@ class PythonSource(Source):
         raise NotImplementedError
 
     def open(self) -> None:
-        """Called once beside the driver before the first question, also after a restart."""
+        """Called once next to the driver before any other call, also after a restart."""
 
     def commit(self, offsets: Mapping[str, Offset]) -> None:
-        """Tells that everything before these offsets is processed and never asked for again."""
+        """Says that everything before these offsets is processed and never read again."""
 
     def close(self) -> None:
-        """Called beside the driver when the job ends."""
+        """Called next to the driver when the job ends."""
 
     def produced_type(self) -> TypeInformation:
         """The records' type; without one they travel pickled, which is slower."""
@@ -167,7 +167,7 @@ class PythonSource(Source):
         return Types.PICKLED_BYTE_ARRAY()
 
     def boundedness(self) -> Boundedness:
-        """Unbounded, unless a subclass says otherwise."""
+        """Unbounded, unless a subclass overrides it."""
         return Boundedness.CONTINUOUS_UNBOUNDED
 
     # What the engine derives from the class; not for overriding.

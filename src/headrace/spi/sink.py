@@ -5,8 +5,8 @@ micro-batch (control/attempt.py calls the committer).  Next: connectors/ for the
 
 One micro-batch, seen from a sink:
 
-    worker, one writer a subtask            driver, one committer a sink
-    ----------------------------            ----------------------------
+    worker, one writer per subtask          driver, one committer per sink
+    ------------------------------          ------------------------------
     writer.write(values, timestamps) *n
     writer.prepare_commit() ── committables ──> committer.commit(batch_id, committables)
                                             ... after the last batch of a bounded job:
@@ -39,7 +39,7 @@ class WriterContext:
         subtask_index: which parallel instance this is, from 0.
         parallelism: how many parallel instances the sink has.
         attempt: unique text for this try of this subtask and batch; two tries never share it.
-        job_id: identifies the job for as long as its batch ids count on (a job restored from its
+        job_id: identifies the job for as long as its batch ids continue (a job restored from its
             own checkpoint keeps it; a job whose batch ids start at 0 again has a new one).
         sink_uid: the sink's uid in the program.
         batch_id: number of the micro-batch that the writer is opened for.
@@ -84,7 +84,7 @@ class SinkWriter(ABC):
         """
 
     def write_arrow(self, batch: pa.RecordBatch, timestamps: list[int] | None) -> bool:
-        """Stages records that are columns already, if this writer can use them so.
+        """Stages records that are already columns, if this writer can use them.
 
         Args:
             batch: the records, in the columns of the stream's type.
@@ -101,7 +101,7 @@ class SinkWriter(ABC):
 
         Returns:
             Small picklable objects that tell the committer what was staged. Their order across
-            subtasks is not kept, so put the subtask and a sequence number in if order matters.
+            subtasks is not kept, so include the subtask and a sequence number if order matters.
         """
 
     @abstractmethod
@@ -138,10 +138,10 @@ class Sink(ABC):
     """Base class of sinks; subclass it to write your own exactly-once sink.
 
     A sink is a picklable description: it is sent to the workers, which call ``create_writer`` for
-    every subtask and batch, and kept on the driver, which calls ``create_committer`` once a run.
+    every subtask and batch, and kept on the driver, which calls ``create_committer`` once per run.
 
     Coming from Flink: the roles are those of ``Sink``, ``SinkWriter`` and ``Committer`` of Sink V2,
-    with lists instead of single records and the batch id in the place of the checkpoint id. In
+    with lists instead of single records and the batch id instead of the checkpoint id. In
     PyFlink this class only wraps Java sinks; here a sink is written in Python.
 
     Example:

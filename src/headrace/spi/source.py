@@ -39,7 +39,7 @@ class Boundedness(Enum):
 
 
 class DeliveryGuarantee(Enum):
-    """What a sink promises when a job fails and is restarted.
+    """What a sink promises when a job fails and restarts.
 
     A pipeline as a whole promises the least of what its source and its sinks promise.
 
@@ -59,7 +59,7 @@ class Obstacle:
     """Why something cannot be done with a source, and what to do about it.
 
     Attributes:
-        what: goes on behind the source's name, as in "is a batch DataFrame, whose ...".
+        what: follows the source's name, as in "is a batch DataFrame, whose ...".
         fix: what the user can do.
     """
 
@@ -92,8 +92,8 @@ class Source(ABC):
     def kind_name(self) -> str:
         """What checkpoints and savepoints call this kind of source.
 
-        A position belongs to a kind: override it when a class is renamed, so that positions which
-        were stored under the old name still fit.
+        A position belongs to a kind: override it when a class is renamed, so that positions
+        stored under the old name are still found.
         """
         return type(self).__name__
 

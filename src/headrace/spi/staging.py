@@ -8,7 +8,7 @@ Used by connectors/files, connectors/postgres and connectors/redis.  Next: io/se
                                └─ large ─▶ staged on the server, `Staged` has the place
     driver   apply_once ─▶ sweep: whatever was staged for this batch or an earlier one goes
 
-The two halves stand alone: a sink may ship its records in another way and still commit with
+The two halves are independent: a sink may ship its records in another way and still commit with
 `OnceCommitter`, as connectors/jdbc does.
 """
 
@@ -61,7 +61,7 @@ def _new_spool() -> IO[bytes]:
 class StagingWriter(SinkWriter):
     """Keeps a batch in a spool until it ends; only then, and only if it is large, asks the server.
 
-    Whole batches are sent, so a server that goes away in the middle is asked again, and no
+    Whole batches are sent, so a server that fails in the middle is asked again, and no
     transaction stays open while records are computed.  Subclasses write to `spool`.
 
     Args:
@@ -87,7 +87,7 @@ class StagingWriter(SinkWriter):
         return [self.staged(count, content, place)]
 
     def abort(self) -> None:
-        """Forgets the batch; what is on the server already is swept by the next commit."""
+        """Forgets the batch; the next commit sweeps what is already on the server."""
         self.spool.close()
 
     @abstractmethod
@@ -95,7 +95,7 @@ class StagingWriter(SinkWriter):
         """Writes what is still held to the spool; returns how many pieces there are in all."""
 
     def read_content(self) -> Committable:
-        """The spool as it travels to the driver; its bytes, unless a subclass cuts them."""
+        """The spool as it travels to the driver; its bytes, unless a subclass splits them."""
         self.spool.seek(0)
         return self.spool.read()
 
@@ -104,19 +104,19 @@ class StagingWriter(SinkWriter):
         """Brings the spool to the server, to a place of this attempt's own; returns the place."""
 
     def staged(self, count: int, content: Committable | None, place: str | None) -> Staged:
-        """What the driver gets to know; a subclass may add to it."""
+        """What is reported to the driver; a subclass may add to it."""
         return Staged(self.context.subtask_index, count, content, place)
 
 
 class OnceCommitter(Committer):
     """Applies every batch id once and removes what attempts left behind.
 
-    Subclasses say how: `apply_once` notes the batch id and makes the batch visible as one step,
+    Subclasses say how: `apply_once` records the batch id and makes the batch visible as one step,
     `remove_staged` removes leftovers.
 
     Args:
         where: the system it writes to, for logs.
-        forget: what a person deletes there to start afresh, for logs.
+        forget: what a person deletes there to start from scratch, for logs.
     """
 
     def __init__(self, where: str, *, forget: str) -> None:
@@ -124,7 +124,7 @@ class OnceCommitter(Committer):
         self._forget = forget
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
-        """Applies a batch, or finds that it already is there."""
+        """Applies a batch, or finds that it is already there."""
         newest = self.apply_once(batch_id, committables)
         if newest >= batch_id:
             self._log_repeated(batch_id, newest)

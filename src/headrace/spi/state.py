@@ -1,4 +1,4 @@
-"""What an operator says of its states, and what a way to store them has to know.
+"""What an operator declares about its states, and how a layout stores them.
 
     StateSpec   one state of an operator, or a family of them: its name, its layout, whose it is
     Layout      how the entries of a state lie in pages: how they leave a store, and come back
@@ -47,7 +47,7 @@ StateScope = Literal["keyed", "broadcast", "union", "subtask"]
 """Whose the entries of a state are, which is also where they go when a job is rescaled.
 
 keyed: the key's; with the key to the subtask that gets it.
-broadcast: everybody's; all subtasks have the same, and so will all new ones.
+broadcast: shared; all subtasks have the same, and so will all new ones.
 union: the subtask's; every new subtask is given those of all old ones.
 subtask: the subtask's, for as long as its job is not rescaled: they are in no savepoint.
 """

@@ -226,14 +226,14 @@ class Harness:
         return list(recorder.values)
 
     def num_event_time_timers(self) -> int:
-        """How many event-time timers wait."""
+        """How many event-time timers are pending."""
         self.operator.flush()
         timers = getattr(self.operator, "event_timers", ())
         strategy = getattr(self.operator, "strategy", None)
         return len(timers) + (0 if strategy is None else strategy.count_timers())
 
     def num_processing_time_timers(self) -> int:
-        """How many processing-time timers wait."""
+        """How many processing-time timers are pending."""
         timers = getattr(self.operator, "processing_timers", None)
         return 0 if timers is None else len(timers)
 
@@ -245,7 +245,7 @@ class Harness:
         return self._store.snapshot()
 
     def restore(self, snapshot: dict[bytes, bytes]) -> None:
-        """Go on with a new function object and the state of a snapshot, as after a restart."""
+        """Continue with a new function object and the state of a snapshot, as after a restart."""
         watermark = self.operator.current_watermark
         self.operator.close()
         self._store = DictStore(snapshot)
@@ -264,7 +264,7 @@ class Harness:
 
 
 class KeyedHarness(Harness):
-    """A function on a keyed stream: its state and timers can be looked at."""
+    """A function on a keyed stream: its state and timers can be inspected."""
 
     @classmethod
     def for_process_function(
@@ -310,7 +310,7 @@ class KeyedHarness(Harness):
     ) -> KeyedHarness:
         """Windows of a keyed stream: reduce or aggregate, a function over the result, or both.
 
-        Of the strategies that run windows the first one that fits is taken.
+        The first window strategy that fits is used.
         """
         described = WindowDescription(assigner)
         if trigger is not None:

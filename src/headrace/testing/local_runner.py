@@ -1,7 +1,7 @@
 """Runs a whole program in this process, without Spark: for tests that must take milliseconds.
 
-The same plan, stages, tasks, packets and state pages as on Spark; only the moving of packets
-between stages is a loop here.  A test decides how the input is cut into batches, when a restart
+The same plan, stages, tasks, packets and state pages as on Spark; only here a loop moves
+the packets between stages.  A test decides how the input is split into batches, when a restart
 happens and what the clock says.
 
 Example:
@@ -50,8 +50,8 @@ class LocalRunner:
 
     Args:
         streams: the streams to watch; their records come back from every call, main stream first.
-        parallelism: subtasks of every step that does not say otherwise.
-        source_tasks: into how many tasks each source's part of a batch is cut.
+        parallelism: subtasks of every step that does not set its own.
+        source_tasks: into how many tasks each source's part of a batch is split.
         clock: processing time in epoch milliseconds.
     """
 
@@ -109,7 +109,7 @@ class LocalRunner:
         A batch that fails is read again as it was, also after `restart`.
 
         Args:
-            max_records: how many records each source may give; None for all it has.
+            max_records: the most records that each source may give; None for all it has.
 
         Returns:
             As `run_batch` does.
