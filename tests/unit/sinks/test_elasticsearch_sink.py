@@ -298,14 +298,14 @@ def test_a_connection_that_breaks_at_any_moment(
         sink = builder(url, emitter).set_bulk_flush_max_actions(2)
         sink.set_bulk_flush_backoff_strategy(FlushBackoffType.CONSTANT, 4, 10)
         job = SinkDriver(sink.build())
-        for moment in range(10):
+        for moment in range(10):  # five requests a batch
             proxy.cut_at(moment, deliver=deliver)
-            job.run(moment, [{"id": 3 * moment + n, "batch": moment} for n in range(3)])
+            job.run(moment, [{"id": 9 * moment + n, "batch": moment} for n in range(9)])
             proxy.heal()
         found = opensearch.documents(index)
-    assert sorted(d["id"] for d in found.values()) == list(range(30))
-    assert all(d["batch"] == d["id"] // 3 for d in found.values())
-    assert proxy.cuts >= 4
+    assert sorted(d["id"] for d in found.values()) == list(range(90))
+    assert all(d["batch"] == d["id"] // 9 for d in found.values())
+    assert proxy.cuts >= 5
 
 
 # records

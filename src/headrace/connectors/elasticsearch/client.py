@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -186,15 +187,19 @@ class ElasticClient(ServerClient[Any]):
     def _connected(self) -> Any:
         key = os.getpid(), self._servers
         if key not in _transports:
-            try:
-                _transports[key] = self._servers.transport()
-            except (OSError, ValueError) as error:
+            self._check_files()
+            _transports[key] = self._servers.transport()
+        return _transports[key]
+
+    def _check_files(self) -> None:
+        servers = self._servers
+        for file in (servers.ca_certs, servers.client_cert, servers.client_key):
+            if file is not None and not Path(file).exists():
                 raise ConnectorError(
-                    f"cannot use the certificates: {error}",
+                    f"there is no file {file!r}",
                     where=self.where,
                     fix="the files named in set_tls must be there on the driver and every worker",
-                ) from error
-        return _transports[key]
+                )
 
     def _timeout(self) -> Any:
         urllib3 = client_library("urllib3", extra="elasticsearch")
