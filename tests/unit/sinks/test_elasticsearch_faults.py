@@ -311,7 +311,7 @@ def test_servers_with_tls_are_known_by_their_authority(
     SinkDriver(builder(url).set_tls(ca_certs=str(made)).build()).run(0, orders(1))
     SinkDriver(builder(url).set_tls(verify_certs=False).build()).run(0, orders(2))
     assert sorted(server.documents("orders")) == ["1", "2"]
-    with pytest.raises(ConnectorError, match="there is no file '/nowhere.pem'") as caught:
+    with pytest.raises(ConnectorError, match=r"there is no file '/nowhere\.pem'") as caught:
         _ = SinkDriver(builder(url).set_tls(ca_certs="/nowhere.pem").build()).committer
     told(caught.value)
 
