@@ -1,8 +1,8 @@
 """OpenSearch and Elasticsearch for tests: real servers on loopback, from Maven Central.
 
-Their jars are resolved once by the Ivy that comes with Spark, into a cache directory of the user's.
-A server is one node in a process of its own, with a free port and a temporary directory. Without
-network, or without a JDK, tests are skipped with the reason; in CI they fail.
+A server is one node in a process of its own, with a free port and a temporary directory; its jars
+are in a cache of the user's (maven_jars.py). Without network, or without a JDK, tests are skipped
+with the reason; in CI they fail.
 
 HEADRACE_TEST_ELASTICSEARCH=http://127.0.0.1:9200 names a server of your own, of any version, to
 stand in for Elasticsearch; tests write to indices that begin with headrace-test-.
@@ -13,28 +13,24 @@ with faults.
 
 from __future__ import annotations
 
-import fcntl
-import importlib.util
 import json
 import os
 import shutil
-import subprocess
-import tempfile
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from maven_jars import jars_of
 from services import Server, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 OWN_SERVER = "HEADRACE_TEST_ELASTICSEARCH"
-_DOWNLOAD_S = 600
 
 
 @dataclass(frozen=True)
@@ -49,21 +45,12 @@ class Distribution:
     def group(self) -> str:
         return f"org.{self.name}"
 
-    def ivy_file(self) -> str:
-        wanted = [
+    def artifacts(self) -> list[tuple[str, str, str]]:
+        return [
             (self.group, self.name, self.version),
             (f"{self.group}.plugin", "transport-netty4-client", self.version),
             ("org.apache.logging.log4j", "log4j-core", self.log4j),
         ]
-        lines = "\n".join(
-            f'<dependency org="{org}" name="{name}" rev="{rev}" conf="default->default"/>'
-            for org, name, rev in wanted
-        )
-        return (
-            '<ivy-module version="2.0"><info organisation="headrace" module="tests"/>'
-            '<configurations><conf name="default"/></configurations>'
-            f"<dependencies>{lines}</dependencies></ivy-module>"
-        )
 
     def program(self) -> str:
         return _PROGRAM.replace("GROUP", self.group)
@@ -108,42 +95,10 @@ public class TestNode extends Node {
 """
 
 
-def _give_up(reason: str) -> None:
+def _give_up(reason: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
-
-
-def jars_of(wanted: Distribution) -> Path:
-    """The folder with a server's jars; brings them at the first call on a machine."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace-tests"
-    folder = cache / f"{wanted.name}-{wanted.version}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"{wanted.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            _download(wanted, folder)
-    return folder
-
-
-def _download(wanted: Distribution, folder: Path) -> None:
-    found = importlib.util.find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    ivy = next((Path(found.origin).parent / "jars").glob("ivy-*.jar"))
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        (Path(scratch) / "ivy.xml").write_text(wanted.ivy_file())
-        command = ["java", f"-Divy.cache.dir={scratch}/cache", "-jar", str(ivy)]
-        command += ["-ivy", "ivy.xml", "-confs", "default"]
-        command += ["-retrieve", f"{scratch}/jars/[artifact]-[revision](-[classifier]).[ext]"]
-        made = subprocess.run(
-            command, cwd=scratch, capture_output=True, text=True, check=False, timeout=_DOWNLOAD_S
-        )
-        if made.returncode != 0:
-            last = " ".join(made.stdout.strip().splitlines()[-3:])
-            _give_up(f"{wanted.name} cannot be had from Maven Central: {last} {made.stderr}")
-        # Whole or not at all: whoever looks finds all jars.
-        (Path(scratch) / "jars").rename(folder)
 
 
 class SearchServer(Server):
@@ -197,7 +152,10 @@ def documents(url: str, index: str) -> dict[str, Any]:
 def new_search_server(wanted: Distribution, folder: Path) -> SearchServer:
     if shutil.which("javac") is None:
         _give_up("a JDK is needed to start a search server: javac is missing")
-    jars = jars_of(wanted)
+    try:
+        jars = jars_of(f"{wanted.name}-{wanted.version}", wanted.artifacts())
+    except RuntimeError as error:
+        _give_up(str(error))
     (folder / "config").mkdir()
     (folder / "TestNode.java").write_text(wanted.program())
     port = free_port()
