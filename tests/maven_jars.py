@@ -1,7 +1,8 @@
 """Servers written in Java, for tests: their jars from Maven Central, by the Ivy among Spark's jars.
 
 In: which artifacts.  Out: a folder with their jars and those that they need, in a cache directory
-of the user's: brought once, whole or not at all.  Used by search_servers.py
+of the user's: brought once, whole or not at all.  Used by kafka_broker.py and
+search_servers.py
 """
 
 from __future__ import annotations
