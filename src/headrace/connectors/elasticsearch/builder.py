@@ -54,8 +54,7 @@ class FlushBackoffType(Enum):
 class ElasticsearchSinkBuilderBase:
     """What the builders of all versions share.
 
-    In front of a pause, and also without any, a request that finds its server away goes to the
-    other hosts at once.
+    A request that finds one host away goes to the next at once, before any pause.
     """
 
     _default_type: str | None = None
@@ -64,7 +63,6 @@ class ElasticsearchSinkBuilderBase:
         self._servers = ElasticServers(())
         self._target: dict[str, Any] = {}
         self._emitter: ElasticsearchEmitter | None = None
-        self._delivery_guarantee = DeliveryGuarantee.AT_LEAST_ONCE
         self._username: str | None = None
         self._password: str | None = None
         self._api_key: str | None = None
@@ -109,7 +107,6 @@ class ElasticsearchSinkBuilderBase:
                 "use AT_LEAST_ONCE and give documents an id (key_field): a repeated batch then "
                 "changes nothing",
             )
-        self._delivery_guarantee = delivery_guarantee
         return self
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> Self:
@@ -277,7 +274,7 @@ class ElasticsearchSinkBuilderBase:
         target = ElasticTarget(
             servers, self._emitter, default_type=self._default_type, **self._target
         )
-        return ElasticsearchSink(target, self._delivery_guarantee)
+        return ElasticsearchSink(target)
 
     def _authorization(self) -> str | None:
         user, password = self._username, self._password

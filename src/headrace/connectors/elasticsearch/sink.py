@@ -5,14 +5,11 @@ In: records.  Out: documents.  Made by builder.py.  Next: writer.py (all that is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.connectors.elasticsearch.client import CallFailed
 from headrace.connectors.elasticsearch.writer import ElasticsearchWriter, ElasticTarget
 from headrace.spi.sink import Committer, CommitterContext, Sink, WriterContext
-
-if TYPE_CHECKING:
-    from headrace.spi.source import DeliveryGuarantee
 
 __all__ = ["ElasticsearchSink"]
 
@@ -27,9 +24,8 @@ class ElasticsearchSink(Sink):
     Needs ``pip install 'headrace[elasticsearch]'``.
     """
 
-    def __init__(self, target: ElasticTarget, delivery_guarantee: DeliveryGuarantee) -> None:
+    def __init__(self, target: ElasticTarget) -> None:
         self._target = target
-        self._delivery_guarantee = delivery_guarantee
 
     def create_writer(self, context: WriterContext) -> ElasticsearchWriter:
         """A writer that sends the documents of one subtask and batch."""
