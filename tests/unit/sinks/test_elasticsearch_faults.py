@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -23,6 +22,7 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.errors import ConnectorError, EnvironmentSetupError, HeadraceError, ProgramError
 from headrace.testing.connectors import SinkDriver
+from services import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -284,11 +284,10 @@ def test_a_wrong_address_is_told_before_the_job_runs(server: BulkServer) -> None
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is missing, which makes a certificate")
+    openssl = find_program("openssl", "openssl")
     folder = tmp_path_factory.mktemp("tls")
     made, key = folder / "cert.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
     command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
     command += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
     subprocess.run(
