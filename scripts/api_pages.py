@@ -44,6 +44,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.datastream.connectors.sink",
             "headrace.spi.staging",
             "headrace.connectors",
+            "headrace.datastream.connectors.elasticsearch",
             "headrace.datastream.connectors.jdbc",
             "headrace.datastream.connectors.postgres",
             "headrace.datastream.connectors.redis",

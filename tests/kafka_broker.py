@@ -7,7 +7,6 @@ Without a network the tests that need it are skipped, and fail in CI.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import socket
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from maven_jars import jars_of
 from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
 
 if TYPE_CHECKING:
@@ -37,29 +37,7 @@ def kafka_jars() -> Path:
     Raises:
         RuntimeError: they cannot be had.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headrace-tests"
-    jars = cache / f"kafka-{VERSION}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:  # two test runs may begin at the same time
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not jars.exists():
-            _fetch(jars)
-    return jars
-
-
-def _fetch(jars: Path) -> None:
-    import pyspark
-
-    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    unfinished = Path(tempfile.mkdtemp(dir=jars.parent))
-    pattern = f"{unfinished}/[artifact]-[revision](-[classifier]).[ext]"
-    command = ["java", "-jar", str(ivy), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
-    command += ["-confs", "default", "-types", "jar", "bundle", "-retrieve", pattern]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
-    if done.returncode or not list(unfinished.glob("kafka_2.13-*.jar")):
-        shutil.rmtree(unfinished)
-        raise RuntimeError(f"Kafka's jars could not be fetched: {done.stdout[-1000:]}")
-    unfinished.rename(jars)
+    return jars_of(f"kafka-{VERSION}", [("org.apache.kafka", "kafka_2.13", VERSION)])
 
 
 class KafkaServer(Server):

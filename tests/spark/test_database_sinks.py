@@ -1,4 +1,4 @@
-"""Jobs that write to PostgreSQL and Redis, fail in the middle and are started again."""
+"""Jobs that write to PostgreSQL, Redis and Elasticsearch, fail in the middle and start again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bulk_server import BulkServer
 from headrace.common import Row, Types
+from headrace.datastream.connectors.elasticsearch import (
+    Elasticsearch7SinkBuilder,
+    ElasticsearchEmitter,
+)
 from headrace.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from headrace.datastream.connectors.postgres import PostgresSink
 from headrace.datastream.connectors.redis import RedisSink
@@ -116,3 +121,29 @@ def test_every_command_is_applied_to_redis_once_after_a_restart(
         assert {page: int(client.get(f"spark:{page}")) for page in COUNTS} == COUNTS
         logged = [int(fields["id"]) for _, fields in client.xrange("spark:log")]
         assert sorted(logged) == list(range(23))
+
+
+def test_every_document_is_in_elasticsearch_once_after_a_restart(
+    make_env: Callable[..., StreamExecutionEnvironment], tmp_path: Path
+) -> None:
+    with BulkServer() as server:
+
+        def sink(index: str, key: str) -> Any:
+            emitter = ElasticsearchEmitter.static_index(index, key_field=key)
+            return Elasticsearch7SinkBuilder().set_hosts(server.url).set_emitter(emitter).build()
+
+        def run() -> None:
+            env, visits = visits_of(make_env, tmp_path)
+            visits.sink_to(sink("visits", "id")).uid("visits")
+            counts = (
+                visits.map(lambda visit: (visit.page, 1), COUNT).key_by(lambda pair: pair[0]).sum(1)
+            )
+            named = Types.ROW_NAMED(["page", "n"], [Types.STRING(), Types.LONG()])
+            counts.map(lambda pair: Row(*pair), named).sink_to(sink("counts", "page")).uid("counts")
+            env.execute("visits to elasticsearch")
+
+        run_twice(run, tmp_path)
+        found = server.documents("visits")
+        counted = {page: document["n"] for page, document in server.documents("counts").items()}
+    assert found == {str(v.id): {"id": v.id, "page": v.page} for v in VISITS}
+    assert counted == COUNTS

@@ -1,4 +1,4 @@
-"""The programs of docs/sinks-databases.md run on real servers, and write what the page says."""
+"""The programs of docs/sinks-databases.md and docs/elasticsearch.md run on real servers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from headrace.testing import LocalRunner
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from search_servers import SearchServer
     from services import PostgresServer, RedisServer
 
 
@@ -67,3 +68,20 @@ def test_the_programs_of_the_page_run(
         assert [fields["user"] for _, fields in client.xrange("clicks")] == ["ann", "bob", "bob"]
         assert client.zscore("top", "/home") == 2
         assert client.smembers("users:/home") == {"ann", "bob"}
+
+
+@pytest.mark.timeout(1500)  # the first test on a machine brings the server
+def test_the_programs_of_the_elasticsearch_page_run(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, opensearch: SearchServer
+) -> None:
+    monkeypatch.setattr(StreamExecutionEnvironment, "execute", run_locally)
+    page = (repository / "docs" / "elasticsearch.md").read_text(encoding="utf-8")
+    page = page.replace("127.0.0.1:9200", f"127.0.0.1:{opensearch.port}")
+    names: dict[str, Any] = {"__name__": "snippet"}
+    for program in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(program, "elasticsearch.md", "exec"), names)
+    amounts = {key: d["amount"] for key, d in opensearch.documents("orders").items()}
+    assert amounts == {"1": 2.5, "3": 1.5, "4": 9.0, "6": 1.0}
+    (letter,) = opensearch.documents("dead-letters").items()
+    assert letter[0] == "5"
+    assert "failed to parse field [amount]" in letter[1]["reason"]

@@ -1,7 +1,7 @@
 """What all sinks of servers share: client libraries, patience, texts without passwords.
 
 In: a call that may fail because a server is away for a moment.  Out: its result, or its last error.
-Used by connectors/postgres/client.py and connectors/redis/client.py.  Staging: spi/staging.py
+Used by connectors/redis/client.py and those of other servers.  Staging: spi/staging.py
 """
 
 from __future__ import annotations
