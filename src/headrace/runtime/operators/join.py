@@ -21,6 +21,7 @@ from headrace.errors import RecordError
 from headrace.runtime.operators.base import wrong_results
 from headrace.runtime.operators.functions import callable_of
 from headrace.runtime.operators.keyed import TimedOperator
+from headrace.runtime.operators.late import LateRecords
 from headrace.runtime.operators.process import ProcessOutput
 from headrace.spi.state import StateSpec
 
@@ -174,9 +175,10 @@ class IntervalJoinOperator(TimedOperator):
         self.call = _pair_function(self.function, "process_element")
         self.out = ProcessOutput(self.output)
         self.context = PairContext(self.out)
+        self.late = tuple(LateRecords(runtime, tag) for tag in self.late_tags)
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
-        keys = self.keys(records, input)
+        keys, late = self.keys(records, input), self.late[input]
         value: Any = None
         try:
             for key, (value, time) in zip(keys, records.pairs(), strict=True):
@@ -187,11 +189,12 @@ class IntervalJoinOperator(TimedOperator):
                         fix="call assign_timestamps_and_watermarks on both streams before key_by",
                     )
                 if time < self.current_watermark:
-                    self._late(value, time, input)
+                    late.add(value, time)
                 else:
                     self._join(key, value, time, input)
         except Exception as error:
             raise self.failed(error, value) from error
+        late.flush()
         self.out.flush()
 
     def _join(self, key: Any, value: Any, time: int, side: int) -> None:
@@ -207,13 +210,6 @@ class IntervalJoinOperator(TimedOperator):
             extend(call(*pair, context), max(time, partner_time))
         # The time is in the namespace: it cannot be told from the timer's once that is capped.
         self.event_timers.register(min(time + max(upper, 0), MAX_TIMESTAMP), key, (side, time))
-
-    def _late(self, value: Any, time: int, side: int) -> None:
-        tag = self.late_tags[side]
-        if tag is None:
-            self.runtime.metrics.late_records_dropped += 1
-        else:
-            self.output.emit_side(tag, Records([value], [time]))
 
     def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """No partner of these records can come any more."""

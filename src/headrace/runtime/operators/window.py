@@ -107,7 +107,7 @@ class WindowOperator(TimedOperator):
             self.strategy.process(keys, values, times or repeat(MIN_TIMESTAMP, len(keys)))
         except Exception as error:
             raise self.failed(error, values.current) from error
-        self.kit.out.flush()
+        self.kit.flush()
 
     def advance_watermark(self, timestamp: int) -> None:
         self.kit.watermark = timestamp
@@ -130,7 +130,7 @@ class WindowOperator(TimedOperator):
             raise self.failed(error) from error
 
     def after_timers(self) -> None:
-        self.kit.out.flush()
+        self.kit.flush()
 
 
 def _user_states(runtime: OperatorRuntime, family: StateSpec) -> StateProvider:

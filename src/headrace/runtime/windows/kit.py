@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.api.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from headrace.api.time_domain import TimeDomain
-from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.operators.functions import callable_of
+from headrace.runtime.operators.late import LateRecords
 from headrace.runtime.operators.process import ProcessOutput
 from headrace.runtime.windows.contents import ContentKind, contents_of
 from headrace.runtime.windows.contexts import AssignerContext, FunctionContext
@@ -70,6 +71,7 @@ class WindowKit:
         self.scope = states.own.scope
         self.contents = contents_of(described)
         self.out = ProcessOutput(runtime.output)
+        self._late = LateRecords(runtime, described.late_tag)
         self.assigner = described.assigner
         self.shape = described.assigner.window_shape()
         self.event_time = described.assigner.is_event_time()
@@ -110,10 +112,12 @@ class WindowKit:
         """No window takes the record: late, unless it lies between windows."""
         if not self.event_time or time + self.lateness > self.watermark:
             return
-        if self.description.late_tag is None:
-            self.runtime.metrics.late_records_dropped += 1
-        else:
-            self.runtime.output.emit_side(self.description.late_tag, Records([value], [time]))
+        self._late.add(value, time)
+
+    def flush(self) -> None:
+        """Emit what was gathered: late records ahead of the results of those in time."""
+        self._late.flush()
+        self.out.flush()
 
     # --- evaluation --------------------------------------------------------------------------
 
