@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headrace.data.records import Records
     from headrace.datastream.data_stream import DataStream, KeyedStream
     from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.watermarks import InputClocks
     from headrace.spi.state import ListedPages, PageStore
 
 PAGES = 4
@@ -144,8 +145,8 @@ class TallyOperator(KeyedOperator):
         self.largest_key = f"{runtime.uid}/{LARGEST.name}".encode()
         self.largest = -1
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         self.tallies.forget()
         self.largest = int(self.runtime.store.get(self.largest_key) or -1)
 

@@ -23,6 +23,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.runtime.operators.join import IntervalJoinOperator
+from headrace.runtime.watermarks import InputClocks
 from headrace.testing import LocalRunner, TwoInputHarness
 from properties.test_batch_cuts import Cut, _cuts
 
@@ -242,7 +243,7 @@ def test_an_interval_join_follows_flinks_rules_step_by_step(
         else:
             watermarks = list(model.watermarks)
             harness.restore(harness.snapshot())
-            harness.operator.reload(watermarks)
+            harness.operator.reload(InputClocks(watermarks))
     assert harness.output == model.pairs
     late = [number for tag in LATE for _, number in harness.side_output(tag)]
     assert sorted(late) == sorted(model.late)

@@ -14,6 +14,8 @@ from headrace.errors import HeadraceError, TypeMismatchError
 from headrace.runtime.exchange.buffers import WATERMARK, data_frame, message_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.runtime.exchange.outbox import Outbox
     from headrace.runtime.operators.base import Operator
     from headrace.runtime.stage import EdgePlan
@@ -50,16 +52,28 @@ class InputGate:
         if self.valve is None:  # in front of the first exchange there is nothing to combine
             self.operator.pass_watermark(timestamp)
             return
-        self._rise(self.valve.update(edge, channel, timestamp, self.operator.runtime.clock()))
+        was_idle = self.valve.is_idle
+        risen = self.valve.update(edge, channel, timestamp, self.operator.runtime.clock())
+        if risen is not None or (was_idle and not self.valve.is_idle):
+            self.operator.watermark(self.valve.current, self.number)
+
+    def idle(self, edge: int, channel: str) -> None:
+        """A channel of an edge has nothing to say for now."""
+        if self.valve is not None:
+            self._leave_out(self.valve, lambda valve: valve.set_idle(edge, channel))
 
     def check_idle(self, now: int) -> None:
         """Do not wait for channels that have been silent for too long."""
         if self.valve is not None:
-            self._rise(self.valve.check_idle(now))
+            self._leave_out(self.valve, lambda valve: valve.check_idle(now))
 
-    def _rise(self, watermark: int | None) -> None:
-        if watermark is not None:
-            self.operator.watermark(watermark, self.number)
+    def _leave_out(self, valve: Valve, channels: Callable[[Valve], int | None]) -> None:
+        was_idle = valve.is_idle
+        risen = channels(valve)
+        if risen is not None:
+            self.operator.watermark(risen, self.number)
+        if valve.is_idle and not was_idle:
+            self.operator.idle(self.number)
 
 
 class ChainedOutput:
@@ -76,6 +90,10 @@ class ChainedOutput:
     def watermark(self, timestamp: int) -> None:
         """Hand a watermark on; a chained edge is a single channel."""
         self._gate.watermark(self._edge, "chained", timestamp)
+
+    def idle(self) -> None:
+        """Nothing comes for now."""
+        self._gate.idle(self._edge, "chained")
 
 
 class ChainedSideOutput(ChainedOutput):
@@ -147,6 +165,13 @@ class ExchangeOutput:
 
     def watermark(self, timestamp: int) -> None:
         """Tell every subtask that may receive records of this edge."""
+        self._tell(timestamp)
+
+    def idle(self) -> None:
+        """Tell them not to wait for this subtask."""
+        self._tell(None)
+
+    def _tell(self, timestamp: int | None) -> None:
         frame = message_frame(WATERMARK, self._edge.id, (self._channel.name, timestamp))
         for slot in range(self._edge.parallelism):
             self._task.outbox.add(slot, frame)

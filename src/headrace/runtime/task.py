@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 import uuid
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.clock import wall_clock
@@ -41,7 +42,14 @@ from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.noticed import NoticingStore
 from headrace.runtime.sorted_inputs import SortedInputs
 from headrace.runtime.state.declared import DeclaredStates
-from headrace.runtime.watermarks import ALL_CHANNELS, Valve, store_clocks, stored_clocks
+from headrace.runtime.watermarks import (
+    ALL_CHANNELS,
+    OWN_CLOCK,
+    InputClocks,
+    Valve,
+    store_clocks,
+    stored_clocks,
+)
 from headrace.spi.state import CLOCK
 
 if TYPE_CHECKING:
@@ -50,7 +58,7 @@ if TYPE_CHECKING:
     from headrace.runtime.exchange.buffers import Frame
     from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.pages.store import PageStore
-    from headrace.runtime.stage import EdgePlan, StagePlan
+    from headrace.runtime.stage import StagePlan
 
 # Where the store of a task says which version of the state it holds.
 VERSION_KEY = b"task/version"
@@ -141,7 +149,7 @@ class Task:
             self._advance_processing_time()
 
     def _run_packets(self, packets: Iterable[tuple[int, int, bytes]]) -> Iterator[None]:
-        deferred: list[tuple[EdgePlan, str, int]] = []
+        deferred: dict[tuple[int, str], int] = {}
         for packet in in_order(packets):
             for frame in frames_of(packet):
                 self._take(frame, deferred)
@@ -149,16 +157,18 @@ class Task:
         if self.stage.bounded:
             yield from self._end_input()
             return
-        # Several tasks send records of one split: its clock moves when all of them are in.
-        for edge, channel, timestamp in deferred:
-            self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
+        # Several tasks send records of one split: its clock moves when all of them are in. Low ones
+        # come first: a split or input that is back from idleness must hold what the others bring.
+        for (number, channel), timestamp in sorted(deferred.items(), key=itemgetter(1)):
+            edge = self.stage.edges[number]
+            self.gates[edge.target, edge.input].watermark(number, channel, timestamp)
         now = self.clock()
         for gate in self.gates.values():
             gate.check_idle(now)
         self._end_of_part()
         self._advance_processing_time()
 
-    def _take(self, frame: Frame, deferred: list[tuple[EdgePlan, str, int]]) -> None:
+    def _take(self, frame: Frame, deferred: dict[tuple[int, str], int]) -> None:
         edge = self.stage.edges.get(frame.edge)
         if edge is None or edge.level != self.stage.level:
             self._over |= frame.kind == END
@@ -168,7 +178,10 @@ class Task:
                 return  # event time is at its beginning, and then at its end
             channel, timestamp = content_of(frame)
             if edge.channels == 0:
-                deferred.append((edge, channel, timestamp))
+                place = (edge.id, channel)
+                deferred[place] = max(timestamp, deferred.get(place, timestamp))
+            elif timestamp is None:
+                self.gates[edge.target, edge.input].idle(edge.id, channel)
             else:
                 self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
         else:
@@ -256,6 +269,11 @@ class Task:
             for (uid, number), gate in self.gates.items()
             if gate.valve is not None and not self._over
         }
+        clocks |= {
+            f"{uid}:{OWN_CLOCK}": {"current": operator.current_watermark}
+            for uid, operator in self.operators.items()
+            if operator.inputs > 1 and operator.clocks.is_ahead and not self._over
+        }
         if clocks != self._clocks:
             store_clocks(self.store, clocks)
             self._clocks = clocks
@@ -284,9 +302,18 @@ class Task:
             if gate.valve is not None:
                 gate.valve.restore(clocks.get(f"{uid}:{number}"), names)
         for uid, operator in self.operators.items():
-            valves = [self.gates[uid, n].valve for n in range(operator.inputs)]
-            operator.reload([MIN_TIMESTAMP if v is None else v.current for v in valves])
+            operator.reload(self._input_clocks(uid, operator, clocks))
         self._clocks = clocks
+
+    def _input_clocks(
+        self, uid: str, operator: Operator, stored: dict[str, dict[str, Any]]
+    ) -> InputClocks:
+        valves = [self.gates[uid, number].valve for number in range(operator.inputs)]
+        return InputClocks(
+            [MIN_TIMESTAMP if valve is None else valve.current for valve in valves],
+            [number for number, valve in enumerate(valves) if valve is not None and valve.is_idle],
+            stored.get(f"{uid}:{OWN_CLOCK}", {}).get("current", MIN_TIMESTAMP),
+        )
 
     # --- building ----------------------------------------------------------------------------
 

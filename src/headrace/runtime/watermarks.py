@@ -1,9 +1,11 @@
-"""Combines the watermarks of channels into the clock of an operator input: Flink's valve.
+"""Combines watermarks: of channels into the clock of an input, of inputs into an operator's clock.
 
-In: watermarks per edge and channel.  Out: the new minimum, when it rose.
-The minimum over channels that are active.  A subtask channel that returns from idleness behind the
-clock is left out until it catches up (docs/semantics.md#w8); a split of a source that is behind
-holds the clock (docs/semantics.md#w10), so that a lagging partition loses nothing.
+    channels ─▶ Valve, one for each input ─▶ InputClocks ─▶ the operator's event time
+
+In: watermarks, and who is idle.  Out: the new minimum, when it rose, over all that are active.
+A subtask channel that returns from idleness behind the clock is left out until it catches up
+(docs/semantics.md#w8); a split of a source or an input that is behind holds the clock
+(docs/semantics.md#w10), so that a lagging partition loses nothing.  Next: runtime/chain.py
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.spi.state import CLOCK, Layout, Target, register_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from headrace.runtime.pages.store import PageStore
     from headrace.spi.state import ListedPages
@@ -44,6 +46,8 @@ class Valve:
         # subtask channels that came back from idleness behind the clock
         self.behind: set[tuple[int, str]] = set()
         self.current = MIN_TIMESTAMP
+        # whether all channels are idle, and thus the input; follows from the fields above
+        self.is_idle = False
 
     def update(self, edge: int, channel: str, watermark: int, now: int = 0) -> int | None:
         """Take in a watermark; the new minimum if it rose, else None."""
@@ -103,7 +107,7 @@ class Valve:
     def _minimum(self) -> int:
         lowest = MAX_TIMESTAMP
         highest = MIN_TIMESTAMP
-        active = False
+        counted = self.is_idle = False
         for edge, wanted in self.expected.items():
             channels = self.channels[edge]
             if not channels or len(channels) < wanted:
@@ -112,9 +116,12 @@ class Valve:
                 highest = max(highest, watermark)
                 place = (edge, channel)
                 if place not in self.idle and place not in self.behind:
-                    active = True
+                    counted = True
                     lowest = min(lowest, watermark)
-        return lowest if active else max(highest, self.current)
+        if counted:
+            return lowest
+        self.is_idle = bool(self.expected) and not self.behind - self.idle
+        return highest if self.is_idle else self.current
 
     def snapshot(self, names: dict[int, str]) -> dict[str, Any]:
         """What must survive a restart, with edges by name: numbers change with the program."""
@@ -141,26 +148,81 @@ class Valve:
             if ids.get(name) in self.expected:
                 self.expected[ids[name]] = 0
         self.current = stored.get("current", MIN_TIMESTAMP)
+        self._minimum()  # says whether the input is idle
+
+
+class InputClocks:
+    """One clock from those of an operator's inputs.
+
+    Args:
+        watermarks: how far each input is.
+        idle: the inputs that are idle as a whole.
+        current: how far the operator itself was; it never goes back.
+    """
+
+    def __init__(
+        self, watermarks: Sequence[int], idle: Iterable[int] = (), current: int = MIN_TIMESTAMP
+    ) -> None:
+        self.watermarks = list(watermarks)
+        self.idle = set(idle)
+        self.current = max(current, self._combined())
+
+    def update(self, number: int, watermark: int) -> int | None:
+        """An input's clock moved, or it is no longer idle; the new minimum if it rose."""
+        self.watermarks[number] = watermark
+        self.idle.discard(number)
+        return self._advance()
+
+    def set_idle(self, number: int) -> int | None:
+        """An input has nothing to say for now; the new minimum of the others if it rose."""
+        self.idle.add(number)
+        return self._advance()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all inputs are."""
+        return len(self.idle) == len(self.watermarks)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the clock is further than the inputs alone would tell after a restart."""
+        return self.current > min(self.watermarks)
+
+    def _combined(self) -> int:
+        if self.is_idle:
+            return max(self.watermarks, default=MIN_TIMESTAMP)
+        return min(time for number, time in enumerate(self.watermarks) if number not in self.idle)
+
+    def _advance(self) -> int | None:
+        combined = self._combined()
+        if combined <= self.current:
+            return None
+        self.current = combined
+        return combined
 
 
 # --- the clocks of a subtask in its store --------------------------------------------------------
 
 _CLOCKS = b"task/clocks"
+# stands for the number of an input where the operator's own clock is meant
+OWN_CLOCK = -1
 
 
 def stored_clocks(store: PageStore) -> dict[str, dict[str, Any]]:
-    """What the valves of a subtask have survived a restart with, by ``operator uid:input``."""
+    """The clocks with which a subtask has survived a restart, by ``operator uid:input``."""
     content = store.get(_CLOCKS)
     return {} if content is None else dict(pickle.loads(content))
 
 
 def store_clocks(store: PageStore, clocks: dict[str, dict[str, Any]]) -> None:
-    """Let the valves of a subtask survive a restart."""
+    """Let the clocks of a subtask survive a restart."""
     store.put(_CLOCKS, pickle.dumps(clocks, 5))
 
 
 class ClockLayout(Layout):
     """How far event time had come at the inputs of an operator, by the number of the input.
+
+    Where an input was idle, the operator may have been further: that is told beside them.
 
     Flink forgets this in a savepoint; here a window that has fired must not fire once more when a
     job goes on with another parallelism.

@@ -54,6 +54,7 @@ from headrace.runtime.operators.stateless import (
 )
 from headrace.runtime.operators.window import WindowOperator
 from headrace.runtime.pages.store import DictStore
+from headrace.runtime.watermarks import InputClocks
 from headrace.runtime.windows.description import WindowDescription
 from headrace.runtime.windows.strategies import STRATEGIES
 
@@ -83,6 +84,9 @@ class _Recorder:
 
     def watermark(self, timestamp: int) -> None:
         self.watermarks.append(timestamp)
+
+    def idle(self) -> None:
+        pass
 
 
 class _Sides(dict[str, list[Any]]):
@@ -250,7 +254,7 @@ class Harness:
         self.operator.close()
         self._store = DictStore(snapshot)
         self._open()
-        self.operator.reload([watermark] * self.operator.inputs)
+        self.operator.reload(InputClocks([watermark] * self.operator.inputs))
 
     def close(self) -> None:
         """Close the function."""
@@ -410,6 +414,14 @@ class TwoInputHarness(KeyedHarness):
     def process_watermark2(self, timestamp: int) -> None:
         """Event time of the second input reaches `timestamp`."""
         self.operator.watermark(timestamp, 1)
+
+    def process_idle1(self) -> None:
+        """The first input is idle: event time does not wait for it."""
+        self.operator.idle(0)
+
+    def process_idle2(self) -> None:
+        """The second input is idle: event time does not wait for it."""
+        self.operator.idle(1)
 
 
 def _needed(key_by: FieldOrSelector) -> Callable[[Any], Any]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
 from headrace.common import WatermarkStrategy
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.functions import CoFlatMapFunction, KeyedCoProcessFunction
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.runtime.watermarks import Valve
-from headrace.testing import LocalRunner
+from headrace.testing import LocalRunner, TwoInputHarness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def strategy() -> WatermarkStrategy:
@@ -57,3 +65,108 @@ def test_channels_without_a_timeout_are_waited_for_forever() -> None:
     valve.update(1, "b", 5, now=0)
     assert valve.check_idle(10_000) is None
     assert valve.update(0, "a", 3, now=10_000) == 3
+
+
+class Alarms(KeyedCoProcessFunction):
+    """Says the time of every record of the first stream once event time has passed it."""
+
+    def process_element1(self, value: int, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(value)
+
+    def process_element2(self, value: int, ctx: Any) -> None:
+        pass
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[int]:
+        yield timestamp
+
+
+def two_streams() -> tuple[DataStream, DataStream]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    busy, silent = (
+        env.from_collection([]).assign_timestamps_and_watermarks(strategy()) for _ in range(2)
+    )
+    return busy, silent
+
+
+def everything(_record: int) -> str:
+    return "all"
+
+
+def joined(busy: DataStream, silent: DataStream) -> DataStream:
+    return busy.connect(silent).key_by(everything, everything).process(Alarms())
+
+
+def behind_a_stage(stream: DataStream) -> DataStream:
+    return stream.key_by(lambda record: record).map(lambda record: record)
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["running", "restarted"])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_of_two_inputs_one_that_is_idle_does_not_hold_the_clock(
+    stages: int, *, restarts: bool
+) -> None:
+    clock = [1000]
+    busy, silent = two_streams()
+    for _ in range(stages - 1):  # the word that a stream is idle passes through stages
+        busy, silent = behind_a_stage(busy), behind_a_stage(silent)
+    with LocalRunner(joined(busy, silent), clock=lambda: clock[0]) as job:
+        assert job.run_batch([5, 20], [3]) == []  # W(19) and W(2)
+        clock[0] += 101
+        assert job.run_batch([30], []) == [5, 20]  # W(29); the second stream is silent for too long
+        if restarts:
+            job.restart()
+        assert job.run_batch([40], []) == [30]
+        assert job.run_batch([50], [35]) == []  # back, at W(34): it holds the clock again
+        if restarts:
+            job.restart()
+        assert job.run_batch([60], []) == []
+        assert job.run_batch([], [56]) == [40, 50]
+        assert job.end_of_input() == [60]
+
+
+def test_a_step_that_has_only_idle_inputs_holds_nobody_up() -> None:
+    clock = [1000]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    busy, left, right = (
+        env.from_collection([]).assign_timestamps_and_watermarks(strategy()) for _ in range(3)
+    )
+    idle = left.connect(right).key_by(everything, everything).process(Alarms())
+    with LocalRunner(joined(behind_a_stage(busy), idle), clock=lambda: clock[0]) as job:
+        assert job.run_batch([5, 20], [3], [4]) == []
+        clock[0] += 101
+        assert job.run_batch([30], [], []) == [5, 20]
+        assert job.run_batch([40], [], [7]) == []  # W(6) of one of the two: they count again
+        clock[0] += 101
+        assert job.run_batch([50], [], []) == [30, 40]
+
+
+class Both(CoFlatMapFunction):
+    def flat_map1(self, value: Any) -> Iterator[Any]:
+        yield value
+
+    def flat_map2(self, value: Any) -> Iterator[Any]:
+        yield value
+
+
+def test_two_inputs_tell_that_they_are_idle_and_that_they_are_back() -> None:
+    told: list[object] = []
+
+    class Next:
+        def accept(self, records: object) -> None:
+            pass
+
+        def watermark(self, timestamp: int) -> None:
+            told.append(timestamp)
+
+        def idle(self) -> None:
+            told.append("idle")
+
+    with TwoInputHarness.for_co_flat_map(Both()) as harness:
+        harness.operator.output.main = [Next()]
+        harness.process_watermark1(10)
+        harness.process_watermark2(5)
+        harness.process_idle1()
+        harness.process_idle2()
+        assert told == [5, 10, "idle"]
+        harness.process_watermark2(5)
+        assert told == [5, 10, "idle", 10]

@@ -374,6 +374,9 @@ def test_results_of_timers_go_out_before_the_watermark() -> None:
         def watermark(self, timestamp: int) -> None:
             order.append(f"W({timestamp})")
 
+        def idle(self) -> None:
+            order.append("idle")
+
     with KeyedHarness.for_process_function(Timers(), key_by=first) as harness:
         harness.operator.output.main.append(Recorder())
         harness.process_element(_event("a", 5))

@@ -36,6 +36,9 @@ class Lists:
     def watermark(self, timestamp: int) -> None:
         pass
 
+    def idle(self) -> None:
+        pass
+
 
 class Joined(ProcessJoinFunction):
     def process_element(self, left: int, right: int, ctx: Any) -> Iterable[tuple[int, int]]:

@@ -6,7 +6,7 @@ from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.entries import WATERMARK, export, load
 from headrace.runtime.savepoint.spooled import SpooledStore
-from headrace.runtime.watermarks import Valve, store_clocks, stored_clocks
+from headrace.runtime.watermarks import OWN_CLOCK, Valve, store_clocks, stored_clocks
 
 
 def saved(clocks: dict[str, int]) -> list[tuple[str, int, int]]:
@@ -21,6 +21,11 @@ def saved(clocks: dict[str, int]) -> list[tuple[str, int, int]]:
 def test_clocks_of_operators_with_state_leave_with_it() -> None:
     clocks = {"windows:0": 500, "join:0": 1, "join:1": -7, "stateless:0": 9}
     assert saved(clocks) == [("windows", 0, 500), ("join", 0, 1), ("join", 1, -7)]
+
+
+def test_a_clock_that_an_idle_input_did_not_hold_does_not_go_back() -> None:
+    clocks = {"join:0": 10, "join:1": 5, f"join:{OWN_CLOCK}": 10}
+    assert saved(clocks) == [("join", 0, 10), ("join", 1, 5), ("join", OWN_CLOCK, 10)]
 
 
 def test_no_time_yet_and_the_end_of_time_are_forgotten() -> None:

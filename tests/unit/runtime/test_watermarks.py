@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP
-from headrace.runtime.watermarks import ALL_CHANNELS, Valve
+from headrace.runtime.watermarks import ALL_CHANNELS, InputClocks, Valve
 
 NAMES = {0: "left", 1: "right"}
 IDS = {"left": 0, "right": 1}
@@ -157,3 +157,84 @@ def test_an_edge_that_is_new_in_the_program_starts_empty() -> None:
     assert restored.current == 9
     assert restored.update(6, "0", 20) is None  # the old edge is at 9
     assert restored.update(5, "0", 12) == 12
+
+
+def test_an_input_is_idle_when_all_its_channels_are() -> None:
+    valve = Valve({0: 2})
+    valve.update(0, "A", 10)
+    valve.update(0, "B", 5)
+    valve.set_idle(0, "A")
+    assert not valve.is_idle
+    valve.set_idle(0, "B")
+    assert valve.is_idle
+    restored = Valve({0: 2})
+    restored.restore(valve.snapshot(NAMES), IDS)
+    assert restored.is_idle
+    valve.update(0, "A", 3)  # behind the clock, but there
+    assert not valve.is_idle
+
+
+def test_an_input_whose_channels_have_not_all_spoken_is_not_idle() -> None:
+    valve = Valve({0: 2})
+    valve.set_idle(0, "A")
+    assert not valve.is_idle
+
+
+def test_a_channel_that_is_behind_keeps_the_clock_from_the_highest_watermark() -> None:
+    valve = Valve({0: 3})
+    for channel, watermark in (("A", 20), ("B", 5), ("C", 30)):
+        valve.update(0, channel, watermark)
+    valve.set_idle(0, "C")
+    assert valve.set_idle(0, "B") == 20
+    assert valve.update(0, "B", 6) is None  # active, and behind
+    assert valve.set_idle(0, "A") is None
+    assert valve.set_idle(0, "B") == 30
+
+
+def test_of_two_inputs_an_idle_one_is_left_out_and_holds_the_clock_when_it_returns() -> None:
+    clocks = InputClocks([MIN_TIMESTAMP] * 2)  # V1.2, as two inputs
+    assert clocks.update(0, 10) is None
+    assert clocks.update(1, 5) == 5
+    assert clocks.set_idle(1) == 10
+    assert clocks.update(1, 5) is None  # active again
+    assert clocks.update(0, 12) is None
+    assert clocks.update(1, 11) == 11
+    assert clocks.update(1, 13) == 12
+    assert clocks.update(0, 20) == 13
+
+
+def test_when_both_inputs_are_idle_the_higher_watermark_counts() -> None:
+    clocks = InputClocks([10, 5])
+    assert clocks.current == 5
+    assert clocks.set_idle(0) is None
+    assert clocks.set_idle(1) == 10
+    assert clocks.is_idle
+    assert clocks.update(1, 7) is None
+    assert not clocks.is_idle
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0, 1]), st.one_of(st.integers(0, 30), st.just("idle"))),
+        max_size=20,
+    )
+)
+def test_the_clock_of_two_inputs_never_goes_back_and_waits_for_those_who_speak(
+    script: list[tuple[int, object]],
+) -> None:
+    clocks = InputClocks([MIN_TIMESTAMP] * 2)
+    watermarks, idle, last = [MIN_TIMESTAMP] * 2, set[int](), MIN_TIMESTAMP
+    for number, what in script:
+        if what == "idle":
+            idle.add(number)
+            risen = clocks.set_idle(number)
+        else:
+            assert isinstance(what, int)
+            watermarks[number] = max(watermarks[number], what)
+            idle.discard(number)
+            risen = clocks.update(number, watermarks[number])
+        active = [time for each, time in enumerate(watermarks) if each not in idle]
+        wanted = min(active) if active else max(watermarks)
+        assert risen == (wanted if wanted > last else None)
+        last = max(last, wanted)
+        assert clocks.current == InputClocks(watermarks, idle, last).current == last

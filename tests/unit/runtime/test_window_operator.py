@@ -592,6 +592,9 @@ def test_results_go_out_before_the_watermark_so_windows_compose() -> None:
         def watermark(self, timestamp: int) -> None:
             order.append(f"W({timestamp})")
 
+        def idle(self) -> None:
+            order.append("idle")
+
     harness.operator.output.main.append(Recorder())
     play(harness, 1, W(12))
     assert order == [9, "W(12)"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.data.records import MIN_TIMESTAMP, Records
 from headrace.errors import HeadraceError, UserFunctionError
+from headrace.runtime.watermarks import InputClocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +45,11 @@ class Consumer(Protocol):
         ...
 
     def watermark(self, timestamp: int) -> None:
-        """Event time has reached `timestamp` for all that follows."""
+        """Event time has reached `timestamp` for all that follows; who was idle no longer is."""
+        ...
+
+    def idle(self) -> None:
+        """Nothing will follow for now: do not wait for it."""
         ...
 
 
@@ -70,11 +75,15 @@ class Output:
 
     def watermark(self, timestamp: int) -> None:
         """Hand a watermark to every consumer of every output."""
-        for consumer in self.main:
-            consumer.watermark(timestamp)
-        for consumers in self.sides.values():
+        for consumers in (self.main, *self.sides.values()):
             for consumer in consumers:
                 consumer.watermark(timestamp)
+
+    def idle(self) -> None:
+        """Tell every consumer of every output not to wait."""
+        for consumers in (self.main, *self.sides.values()):
+            for consumer in consumers:
+                consumer.idle()
 
 
 @dataclass(slots=True)
@@ -125,7 +134,7 @@ class Operator:
         """Called once in a worker, before any record."""
         self.runtime = runtime
         self.output = runtime.output
-        self.input_watermarks = [MIN_TIMESTAMP] * self.inputs
+        self.clocks = InputClocks([MIN_TIMESTAMP] * self.inputs)
         self.current_watermark = MIN_TIMESTAMP
 
     def with_types(self, known: Callable[[TypeInformation], TypeInformation]) -> Operator:
@@ -141,13 +150,24 @@ class Operator:
         raise NotImplementedError
 
     def watermark(self, timestamp: int, input: int) -> None:  # noqa: A002
-        """An input's clock moved; with two inputs the slower one decides."""
-        self.input_watermarks[input] = timestamp
-        combined = min(self.input_watermarks)
-        if combined > self.current_watermark:
-            self.current_watermark = combined
-            self.advance_watermark(combined)
-            self.output.watermark(combined)
+        """An input's clock moved, or it is no longer idle; with two inputs the slower decides."""
+        was_idle = self.clocks.is_idle
+        if not self._rise(self.clocks.update(input, timestamp)) and was_idle:
+            self.output.watermark(self.current_watermark)  # says that there is somebody again
+
+    def idle(self, input: int) -> None:  # noqa: A002
+        """An input is idle as a whole: the other one decides (docs/semantics.md#w10)."""
+        self._rise(self.clocks.set_idle(input))
+        if self.clocks.is_idle:
+            self.output.idle()
+
+    def _rise(self, timestamp: int | None) -> bool:
+        if timestamp is None:
+            return False
+        self.current_watermark = timestamp
+        self.advance_watermark(timestamp)
+        self.output.watermark(timestamp)
+        return True
 
     def pass_watermark(self, timestamp: int) -> None:
         """A watermark before the first exchange, where splits must not be combined."""
@@ -170,10 +190,10 @@ class Operator:
     def finish_keys(self) -> None:
         """BATCH mode: the keys since the last call are complete, and none of them comes again."""
 
-    def reload(self, watermarks: list[int]) -> None:
+    def reload(self, clocks: InputClocks) -> None:
         """The store holds more than this process has seen: forget what was read from it."""
-        self.input_watermarks = list(watermarks)
-        self.current_watermark = min(watermarks, default=MIN_TIMESTAMP)
+        self.clocks = clocks
+        self.current_watermark = clocks.current
 
     def begin_batch(self) -> None:
         """A new batch starts; `runtime.batch_id` and `runtime.attempt` are its."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headrace.common.opaque import UserFunction
     from headrace.data.records import Records
     from headrace.runtime.operators.base import Operator, OperatorRuntime
+    from headrace.runtime.watermarks import InputClocks
 
 
 def broadcast_operator(
@@ -243,8 +244,8 @@ class BroadcastOperator(FunctionOperator):
     def held_inputs(self) -> frozenset[int]:
         return frozenset((0,))
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         self.broadcasts.forget()
 
     def flush(self) -> None:
@@ -293,8 +294,8 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
         self.broadcasts.flush()
         super().drop_keys()
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         self.broadcasts.forget()
 
     def flush(self) -> None:

@@ -15,6 +15,7 @@ from headrace.runtime.pages.store import DictStore
 from headrace.runtime.pages.table import NO_ENTRY
 from headrace.runtime.state.provider import USER_STATES, StateProvider
 from headrace.runtime.timers import EVENT_TIMERS, PROCESSING_TIMERS, TimerQueue
+from headrace.runtime.watermarks import InputClocks
 from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class KeyedOperator(FunctionOperator):
         assert isinstance(store, DictStore), store
         self.scope.clear()
         store.clear()
-        self.reload([MIN_TIMESTAMP] * self.inputs)
+        self.reload(InputClocks([MIN_TIMESTAMP] * self.inputs))
 
     def keys_to_visit(self, records: Records, input: int = 0) -> list[Any]:  # noqa: A002
         """The keys of records whose state, by key alone, will be looked at."""
@@ -79,8 +80,8 @@ class KeyedOperator(FunctionOperator):
         self.states.read_ahead(keys)
         return keys
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         self.states.forget()
 
     def flush(self) -> None:
@@ -104,8 +105,8 @@ class TimedOperator(KeyedOperator):
         self.timer_service = KeyedTimerService(self, self.event_timers, self.processing_timers)
         super().open(runtime)
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         self.event_timers.reload()
         self.processing_timers.reload()
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         WatermarkGenerator,
         WatermarkStrategy,
     )
+    from headrace.runtime.watermarks import InputClocks
 
 # The attributes of a generator; behind a savepoint it starts again, as in Flink.
 _GENERATOR = StateSpec("generator", None, "subtask")
@@ -117,6 +118,9 @@ class TimestampsOperator(Operator):
         if timestamp == MAX_TIMESTAMP:
             super().watermark(timestamp, input)
 
+    def idle(self, input: int) -> None:  # noqa: A002
+        """Nor does it matter who is idle upstream."""
+
     def pass_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_TIMESTAMP:
             super().pass_watermark(timestamp)
@@ -166,8 +170,8 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
         assert supplier is not None
         return supplier()
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         self._stored = self.runtime.store.get(self._store_key)
         self.generator = self._new_generator()
         if self._stored is not None:

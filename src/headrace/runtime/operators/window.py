@@ -23,6 +23,7 @@ from headrace.spi.state import StateSpec
 if TYPE_CHECKING:
     from headrace.data.records import Records
     from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.watermarks import InputClocks
     from headrace.runtime.windows.description import WindowDescription
     from headrace.runtime.windows.strategy import WindowStrategy
 
@@ -82,8 +83,8 @@ class WindowOperator(TimedOperator):
             open_function(self, function, self.context_for_user)
         return len(self.states.declared()) > before
 
-    def reload(self, watermarks: list[int]) -> None:
-        super().reload(watermarks)
+    def reload(self, clocks: InputClocks) -> None:
+        super().reload(clocks)
         for states in (self.trigger_states, self.window_states, self.global_states):
             states.forget()
         self.kit.watermark = self.current_watermark
