@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from headrace.api.functions.endpoints import SinkFunction
 from headrace.common.clock import wall_clock
-from headrace.connectors.driver.progress import DriverProgress
+from headrace.connectors.driver.committer import DriverCommitter
 from headrace.connectors.driver.record_chunks import RecordChunk, ShippingWriter, records_in_order
 from headrace.data.records import MIN_TIMESTAMP
 from headrace.errors import InvalidArgumentError, UserFunctionError
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.runtime_context import SubtaskContext
-from headrace.spi.sink import Committer, CommitterContext, Sink, WriterContext
+from headrace.spi.sink import CommitterContext, Sink, WriterContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ class _DriverPlace:
     metrics: OperatorMetrics = field(default_factory=OperatorMetrics)
 
 
-class FunctionCommitter(Committer):
+class FunctionCommitter(DriverCommitter):
     """Opens the function, invokes it for each record of each new batch, closes it.
 
     Attributes:
@@ -115,17 +115,16 @@ class FunctionCommitter(Committer):
     def __init__(
         self, function: UserFunction, place: _DriverPlace, context: CommitterContext
     ) -> None:
+        super().__init__(context)
         self.metrics = place.metrics
         self._function = function
         self._uid = context.sink_uid
         self._invoke = _invoker(function)
-        self._progress = DriverProgress(context)
         self._closed = False
         self._call("open", SubtaskContext(cast("OperatorRuntime", place), None))
 
-    def commit(self, batch_id: int, committables: list[RecordChunk]) -> None:
-        if self._progress.is_delivered(batch_id):
-            return
+    def deliver(self, batch_id: int, committables: list[RecordChunk]) -> None:
+        """Calls ``invoke`` for each record."""
         context = SinkContext(batch_id)
         for record in records_in_order(committables):
             context.advance(record.timestamp)
@@ -133,7 +132,6 @@ class FunctionCommitter(Committer):
                 self._invoke(record.value, context)
             except Exception as error:
                 raise self._failure("invoke", error, record.value) from error
-        self._progress.delivered(batch_id)
 
     def end_of_input(self) -> None:
         self._call("finish")

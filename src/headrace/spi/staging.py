@@ -2,7 +2,7 @@
 
 In: a batch as bytes (`StagingWriter`), its parts on the driver (`OnceCommitter`).
 Out: each batch applied once, and nothing left of attempts that died.
-Used by connectors/files, connectors/postgres and connectors/redis.  Next: io/server_calls.py
+Used by connectors/files, postgres, redis, jdbc and driver.  Next: io/server_calls.py
 
     worker   records ─▶ spool ─┬─ small ─▶ travels to the driver inside its `Staged`
                                └─ large ─▶ staged on the server, `Staged` has the place

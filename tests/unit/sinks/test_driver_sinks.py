@@ -14,8 +14,8 @@ from headrace.api.functions.endpoints import SinkFunction
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.connectors.discarding import DiscardingSink
-from headrace.connectors.driver import progress as driver_progress
 from headrace.connectors.driver.collect import CollectSink
+from headrace.connectors.driver.committer import forget_deliveries
 from headrace.connectors.driver.printing import PrintSink, line_prefix
 from headrace.datastream.connectors.sink import Committer, CommitterContext, Sink, WriterContext
 from headrace.errors import InvalidArgumentError, StateError, TypeMismatchError, UserFunctionError
@@ -51,7 +51,7 @@ def stage(
 
 
 def forget_this_process() -> None:
-    driver_progress._IN_THIS_PROCESS.clear()
+    forget_deliveries()
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.driver.progress import DriverProgress
+from headrace.connectors.driver.committer import DriverCommitter
 from headrace.connectors.driver.record_chunks import RecordChunk, ShippingWriter, records_in_order
-from headrace.spi.sink import Committer, CommitterContext, Sink, WriterContext
+from headrace.spi.sink import CommitterContext, Sink, WriterContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,18 +34,16 @@ class CollectSink(Sink):
 
     def create_committer(self, context: CommitterContext) -> CollectCommitter:
         assert self._deliver is not None, "the committer is made on the driver"
-        return CollectCommitter(self._deliver, DriverProgress(context, persistent=False))
+        return CollectCommitter(self._deliver, context)
 
 
-class CollectCommitter(Committer):
-    """Delivers batches to a function."""
+class CollectCommitter(DriverCommitter):
+    """Delivers batches to a function, which lives as long as this process."""
 
-    def __init__(self, deliver: Callable[[list[Any]], None], progress: DriverProgress) -> None:
+    def __init__(self, deliver: Callable[[list[Any]], None], context: CommitterContext) -> None:
+        super().__init__(context, persistent=False)
         self._deliver = deliver
-        self._progress = progress
 
-    def commit(self, batch_id: int, committables: list[RecordChunk]) -> None:
-        if self._progress.is_delivered(batch_id):
-            return
+    def deliver(self, batch_id: int, committables: list[RecordChunk]) -> None:
+        """Calls the function with the records."""
         self._deliver([record.value for record in records_in_order(committables)])
-        self._progress.delivered(batch_id)

@@ -12,10 +12,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.connectors.driver.progress import DriverProgress
+from headrace.connectors.driver.committer import DriverCommitter
 from headrace.formats.text_form import printed_text
 from headrace.spi.sink import (
-    Committer,
     CommitterContext,
     Sink,
     SinkWriter,
@@ -42,7 +41,7 @@ class PrintSink(Sink):
         return PrintWriter(self._sink_identifier, context)
 
     def create_committer(self, context: CommitterContext) -> PrintCommitter:
-        return PrintCommitter(DriverProgress(context), to_err=self._to_err)
+        return PrintCommitter(context, to_err=self._to_err)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +75,20 @@ class PrintWriter(SinkWriter):
         self._lines = []
 
 
-class PrintCommitter(Committer):
+class PrintCommitter(DriverCommitter):
     """Writes the lines of a batch, subtask by subtask."""
 
-    def __init__(self, progress: DriverProgress, *, to_err: bool) -> None:
-        self._progress = progress
+    def __init__(self, context: CommitterContext, *, to_err: bool) -> None:
+        super().__init__(context)
         self._to_err = to_err
 
-    def commit(self, batch_id: int, committables: list[PrintedLines]) -> None:
-        if self._progress.is_delivered(batch_id):
-            return
+    def deliver(self, batch_id: int, committables: list[PrintedLines]) -> None:
+        """Writes and flushes."""
         # Looked up now: notebooks and test runners replace these streams while a job runs.
         stream = sys.stderr if self._to_err else sys.stdout
         ordered = sorted(committables, key=lambda lines: (lines.subtask, lines.number))
         stream.write("".join(lines.text for lines in ordered))
         stream.flush()
-        self._progress.delivered(batch_id)
 
 
 def line_prefix(sink_identifier: str, subtask_index: int, parallelism: int) -> str:
