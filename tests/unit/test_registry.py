@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.errors import ConfigurationError
+from headrace.errors import ConfigurationError, ConnectorError
 from headrace.hosts.local.host import LocalHost
 from headrace.spi.executor import EXECUTORS
 from headrace.spi.host import HOSTS
@@ -48,3 +48,22 @@ def test_an_unknown_name_is_told_with_a_close_one(brought: Callable[[str], None]
     with pytest.raises(ConfigurationError, match="there is no host 'acne'") as refused:
         HOSTS.find("acne")
     assert refused.value.fix == "did you mean 'acme'?"
+
+
+def test_a_host_that_cannot_be_imported_is_told_with_its_package(
+    brought: Callable[[str], None],
+) -> None:
+    brought("no_such_package_of_ours:Host")
+    with pytest.raises(ConnectorError, match="the host 'acme' cannot be imported") as refused:
+        HOSTS.find("acme")
+    assert "entry point 'acme' of headrace.hosts" in str(refused.value.where)
+    assert refused.value.fix
+
+
+def test_two_packages_with_one_host_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        importlib.metadata.EntryPoint("acme", value, "headrace.hosts") for value in ("a:A", "b:B")
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: points)
+    with pytest.raises(ConnectorError, match="two packages provide a host 'acme'"):
+        HOSTS.find("acme")

@@ -7,13 +7,10 @@ Ours are registered in the same way, in pyproject.toml.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectorError, InvalidArgumentError
 from headrace.spi.connector import Connector
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from headrace.spi.packages import entries, load_only, package_of
 
 __all__ = ["Connector", "available", "find"]
 
@@ -27,7 +24,7 @@ def available() -> dict[str, str]:
         >>> "postgres" in available()
         True
     """
-    return {name: _package(points[0]) for name, points in sorted(_registered().items())}
+    return {name: package_of(points[0]) for name, points in sorted(entries(GROUP).items())}
 
 
 def find(name: str) -> Connector:
@@ -41,43 +38,15 @@ def find(name: str) -> Connector:
         InvalidArgumentError: no installed package has one.
         ConnectorError: two packages have one, or it cannot be imported.
     """
-    registered = _registered()
-    points = registered.get(name, [])
-    if not points:
+    registered = entries(GROUP)
+    if name not in registered:
         raise _unknown(name, sorted(registered))
-    if len(points) > 1:
-        raise ConnectorError(
-            f"two packages provide a connector {name!r}: {' and '.join(map(_package, points))}",
-            where=f"entry points of the group {GROUP}",
-            fix="uninstall one of them, or import the class by its path",
-        )
-    return _loaded(points[0])
-
-
-def _registered() -> dict[str, list[EntryPoint]]:
-    # Imported late: it takes some 20 ms, and workers never ask.
-    from importlib.metadata import entry_points
-
-    found: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=GROUP):
-        found.setdefault(point.name, []).append(point)
-    return found
-
-
-def _loaded(point: EntryPoint) -> Connector:
-    where = f"{point.value}, of {_package(point)}"
-    try:
-        connector = point.load()
-    except Exception as error:  # whatever the import of a foreign package raises
-        raise ConnectorError(
-            f"the connector {point.name!r} cannot be imported: {type(error).__name__}: {error}",
-            where=where,
-            fix="install what it needs, or another version of the package",
-        ) from error
+    connector = load_only("connector", registered[name])
     if not isinstance(connector, Connector):
+        point = registered[name][0]
         raise ConnectorError(
-            f"the connector {point.name!r} is a {type(connector).__name__}, not a Connector",
-            where=where,
+            f"the connector {name!r} is a {type(connector).__name__}, not a Connector",
+            where=f"{point.value}, of {package_of(point)}",
             fix="make the entry point name a headrace.spi.connector.Connector",
         )
     return connector
@@ -91,7 +60,3 @@ def _unknown(name: str, known: list[str]) -> InvalidArgumentError:
         where="headrace.connectors.find",
         fix=f"install the package that provides it, or choose among {', '.join(known) or 'none'}",
     )
-
-
-def _package(point: EntryPoint) -> str:
-    return "an unknown package" if point.dist is None else f"{point.dist.name} {point.dist.version}"

@@ -1,6 +1,7 @@
 """Finds implementations of a seam by name: ours, and those that installed packages provide.
 
 A package adds one with an entry point: ``[project.entry-points."headrace.hosts"]``.
+Next: spi/packages.py
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import importlib
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headrace.errors import ConfigurationError
+from headrace.spi.packages import entries, load_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.metadata import EntryPoints
 
 T = TypeVar("T")
 
@@ -34,23 +35,24 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """All that can be found."""
-        return sorted({*self._own, *(point.name for point in self._brought())})
+        return sorted({*self._own, *entries(self._group)})
 
     def find(self, name: str) -> Callable[..., T]:
         """What the name stands for: a class, or a function that makes one.
 
         Raises:
             ConfigurationError: there is none of that name.
+            ConnectorError: two packages have one, or it cannot be imported.
         """
         if name in self._own:
             module, _, attribute = self._own[name].partition(":")
             own: Callable[..., T] = getattr(importlib.import_module(module), attribute)
             return own
-        for point in self._brought():
-            if point.name == name:
-                found: Callable[..., T] = point.load()
-                return found
-        known = self.names()
+        provided = entries(self._group)
+        if name in provided:
+            found: Callable[..., T] = load_only(self._what, provided[name])
+            return found
+        known = sorted({*self._own, *provided})
         near = difflib.get_close_matches(name, known, n=1)
         raise ConfigurationError(
             f"there is no {self._what} {name!r}",
@@ -59,10 +61,5 @@ class Registry(Generic[T]):
 
     def new(self, name: str, *args: object) -> T:
         """A new one, made with these arguments."""
-        return self.find(name)(*args)
-
-    def _brought(self) -> EntryPoints:
-        # imported late: it takes some 20 ms, and workers never ask
-        from importlib.metadata import entry_points
-
-        return entry_points(group=self._group)
+        made: T = self.find(name)(*args)
+        return made

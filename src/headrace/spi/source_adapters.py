@@ -9,10 +9,10 @@ hosts/spark/sources/opening.py, hosts/local/sources.py
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from headrace.errors import ConnectorError, HeadraceError, UnsupportedStepError
+from headrace.errors import UnsupportedStepError
+from headrace.spi.packages import entries, loading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,17 +82,7 @@ class SourceAdapters(Generic[AdapterT]):
     def _look_around(self) -> None:
         if self._looked_around:
             return
-        for entry in entry_points(group=self._group):
-            try:
-                entry.load()(self)
-            except HeadraceError:
-                raise
-            except Exception as error:
-                package = entry.dist.name if entry.dist is not None else entry.value
-                raise ConnectorError(
-                    f"the readers of package {package} could not be loaded: "
-                    f"{type(error).__name__}: {error}",
-                    where=f"entry point {entry.name!r} of {self._group}: {entry.value}",
-                    fix=f"install a version of {package} that fits, or uninstall it",
-                ) from error
+        for point in (point for points in entries(self._group).values() for point in points):
+            with loading("reader", point):
+                point.load()(self)
         self._looked_around = True

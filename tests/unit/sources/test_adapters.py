@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import pkgutil
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,6 @@ from headrace.hosts.spark.sources.file_reader import FileAdapter
 from headrace.hosts.spark.sources.opening import ADAPTERS as ON_SPARK
 from headrace.hosts.spark.sources.opening import are_exhausted, streams_of
 from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
-from headrace.spi import source_adapters
 from headrace.spi.source_adapters import SourceAdapters
 from headrace.testing import LocalRunner, collect_locally
 
@@ -145,7 +144,7 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def make(value: str) -> None:
         entries = [EntryPoint("mine", value, "headrace.test")]
         found = {"headrace.test": entries}
-        monkeypatch.setattr(source_adapters, "entry_points", lambda group: found.get(group, []))
+        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
 
     return make
 
