@@ -5,7 +5,8 @@
 Only Spark can look into a checkpoint, and it takes ten seconds to start; a name that is wrong is
 told by this file at once.  It is there from the beginning of a directory, so it names all that is
 stored; a directory of an earlier version has none, and gets none.
-In: messages (runtime/messages.py).  Out: names for state.py
+In: messages, which follow from what operators declare (runtime/state/kept.py).  Out: names for
+state.py
 """
 
 from __future__ import annotations

@@ -39,9 +39,8 @@ from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.pages.store import DictStore
-from headrace.runtime.savepoint.noticed import NoticingStore
 from headrace.runtime.sorted_inputs import SortedInputs
-from headrace.runtime.state.declared import DeclaredStates
+from headrace.runtime.state.kept import KeptStates
 from headrace.runtime.watermarks import (
     ALL_CHANNELS,
     OWN_CLOCK,
@@ -99,9 +98,7 @@ class Task:
         # whether the last batch ended the input, so that event time begins anew with the next
         self._over = False
         self._clocks: dict[str, Any] = {}
-        # the stores of operators, by uid, which know what the driver was not told of yet
-        self._noticing: dict[str, NoticingStore] = {}
-        self._declared = DeclaredStates()
+        self._states = KeptStates(store)
         self._build()
 
     # --- a batch ---------------------------------------------------------------------------
@@ -238,9 +235,8 @@ class Task:
             metrics = operator.runtime.metrics
             metrics.watermark = operator.current_watermark
             report[uid] = metrics.report()
-        for uid, store in self._noticing.items():
-            if news := store.take_news():
-                self._post(("states", uid, news))
+        for uid, news in self._states.take_news().items():
+            self._post(("states", uid, news))
         if self.stage.level and not self.stage.bounded:
             self._save_clocks()
         self._post(("report", self.stage.level, self.subtask, report, self._wake_at()))
@@ -277,25 +273,13 @@ class Task:
         if clocks != self._clocks:
             store_clocks(self.store, clocks)
             self._clocks = clocks
-        self._declare_states()
+        self._states.write()
         # Unique per committed run: a process whose caches mirror another run will notice.
         self._version = uuid.uuid4().bytes
         self.store.put(VERSION_KEY, self._version)
 
-    def _declare_states(self) -> None:
-        """Say what the store holds, for those who read it without the program."""
-        new = [
-            self._declared.declare(uid, (*operator.state_specs(), CLOCK))
-            for uid, operator in self.operators.items()
-            if operator.keeps_state or operator.keeps_clock
-        ]
-        if any(new):
-            self._declared.write(self.store)
-
     def _reload(self) -> None:
-        for store in self._noticing.values():
-            store.forget()
-        self._declared = DeclaredStates.of(self.store)
+        self._states.reload()
         clocks = stored_clocks(self.store)
         names = {edge.name: edge.id for edge in self.stage.edges.values()}
         for (uid, number), gate in self.gates.items():
@@ -369,8 +353,8 @@ class Task:
             return DictStore()  # BATCH mode keeps the state of some keys at a time
         if not self.stage.level:
             return self.store
-        self._noticing[uid] = NoticingStore(self.store, uid, operator.state_specs())
-        return self._noticing[uid]
+        keeps = operator.keeps_state or operator.keeps_clock
+        return self._states.store_of(uid, (*operator.state_specs(), CLOCK) if keeps else ())
 
     def _connect(self, uid: str, output: Output, operator: Operator | None) -> None:
         for edge in self.stage.edges.values():

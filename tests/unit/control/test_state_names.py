@@ -24,9 +24,11 @@ from headrace.runtime.exchange.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.messages import read_messages
 from headrace.runtime.pages.store import DictStore
-from headrace.runtime.savepoint.noticed import NoticingStore
+from headrace.runtime.state.declared import DeclaredStates
+from headrace.runtime.state.kept import KeptStates
 from headrace.runtime.state.provider import USER_STATES, StateProvider
 from headrace.runtime.timers import EVENT_TIMERS, TimerQueue
+from headrace.spi.state import StateSpec
 from headrace.state import Savepoint, first_rows, read, states_in
 
 TOTAL = {"kind": "value", "type": "long", "ttl": False, "key_type": None}
@@ -38,12 +40,13 @@ COUNT = KeptStep("count", "process", "Count", 1, 2, 128)
 
 def test_states_and_timers_are_noticed_once_with_their_types() -> None:
     inner = DictStore()
-    store = NoticingStore(inner, "count", (USER_STATES, EVENT_TIMERS))
+    kept = KeptStates(inner)
+    store = kept.store_of("count", (USER_STATES, EVENT_TIMERS))
     states = StateProvider(store, "count")
     total = states.value(ValueStateDescriptor("total", Types.LONG()))
     states.list(ListStateDescriptor("unused", Types.LONG()))
     timers = TimerQueue(store, "count/timers/event")
-    assert store.take_news() == {}  # declared, but nothing is stored
+    assert kept.take_news() == {}  # declared, but nothing is stored
 
     for batch in range(2):
         states.scope.set("ann")
@@ -52,13 +55,26 @@ def test_states_and_timers_are_noticed_once_with_their_types() -> None:
         states.flush()
         timers.flush()
         expected = {"user/total": TOTAL, "timers/event": {}}
-        assert store.take_news() == (expected if batch == 0 else {})
+        assert kept.take_news() == ({"count": expected} if batch == 0 else {})
 
-    store.forget()  # what was told may be lost
+    kept.reload()  # what was told may be lost
     total.update(7)
     states.flush()
-    assert "user/total" in store.take_news()
+    assert "user/total" in kept.take_news()["count"]
     assert store.get(next(iter(inner.content))) is not None
+
+
+def test_what_is_told_is_what_the_list_beside_the_pages_says() -> None:
+    inner = DictStore()
+    kept = KeptStates(inner)
+    store = kept.store_of("count", (StateSpec("mine/", "table"), StateSpec("own", None, "subtask")))
+    for name in (b"count/mine/a\0page", b"count/own\0page", b"count/mine/b\0page"):
+        store.put(name, b"")
+    kept.write()
+    told = kept.take_news()["count"]
+    beside = DeclaredStates.of(inner)
+    found = {beside.state_of("count", path) for path in ("mine/a", "own", "mine/b")}
+    assert set(told) == {state.name for state in found if state.layout} == {"mine/a", "mine/b"}
 
 
 def test_the_messages_of_all_tasks_are_one_list() -> None:
