@@ -148,7 +148,7 @@ def test_commands(staged: None, redis_server: RedisServer, schedule: list[Batch]
 
         driver = SinkDriver(RedisSink.commands(url, commands, retries=ONCE))
         play(driver, proxy, schedule, lambda change: change)
-        own = driver.committer._keys  # type: ignore[attr-defined]
+        own = driver.committer.keys  # type: ignore[attr-defined]
         driver.restart()
     expected = [change for batch in schedule for subtask in batch.subtasks for change in subtask]
     with closing(redis_server.client()) as client:
@@ -156,7 +156,7 @@ def test_commands(staged: None, redis_server: RedisServer, schedule: list[Batch]
         for k in range(5):
             found = int(client.get(f"{key}:{k}") or 0)
             assert found == sum(n for other, n in expected if other == k)
-        assert client.keys(f"{own._base}*") == [own.marker]
+        assert client.keys(f"{own.base}*") == [own.marker]
 
 
 def _nothing_is_left(postgres: PostgresServer, driver: SinkDriver) -> None:

@@ -34,6 +34,7 @@ from headrace.runtime.exchange.partition import (
 from headrace.runtime.key_selectors import Keying
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import Task
+from headrace.testing.programs import program_of
 
 BATCHES = st.lists(st.lists(st.integers(0, 50), max_size=12), max_size=5)
 
@@ -137,7 +138,7 @@ def stage_with_all_exchanges() -> Any:
         doubled.key_by(same).sum(),
     ):
         stream.map(same).print()
-    physical = plan(env._graph.reachable_from(env._graph.sinks()), PlanOptions(3))
+    physical = plan(program_of(env), PlanOptions(3))
     return cloudpickle.dumps(physical.sources[0].stage)
 
 

@@ -11,6 +11,7 @@ from headrace.common import Types
 from headrace.datastream import KeyedProcessFunction
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.testing.programs import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ def test_state_in_the_files_is_that_of_the_repeated_batch(
         with pytest.raises(Exception, match="only once"):
             list(found)
         found = start()
-    wait_for(lambda: found.job_client._job.metrics.last_batch_id == BATCHES - 1)
+    wait_for(lambda: handle_of(found.job_client).metrics.last_batch_id == BATCHES - 1)
     found.close()
     assert (tmp_path / "failed").exists()
     rows = state.read(checkpoint, "total", "total", spark).collect()

@@ -25,6 +25,7 @@ from headrace.errors import (
     UserFunctionError,
 )
 from headrace.spi.source import Boundedness
+from headrace.testing.programs import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +182,7 @@ def test_a_job_goes_on_with_what_comes_and_is_stopped_behind_an_epoch(job: Job) 
     job.write("a", ("x", 1))
     job.write("b", ("y", 5))
     job.wait_for([("x", 1), ("x", 2), ("y", 5)])
-    client._job.stop()
+    handle_of(client).stop()
     assert client.wait(PATIENCE_S)
     assert client.get_job_status().result() is JobStatus.FINISHED
 
@@ -241,8 +242,8 @@ def test_draining_fires_open_windows(job: Job) -> None:
     )
     found = windows.execute_and_collect("windows")
     client = found.job_client
-    wait_until(lambda: client._job.metrics.batches > 0)
-    client._job.stop(drain=True)
+    wait_until(lambda: handle_of(client).metrics.batches > 0)
+    handle_of(client).stop(drain=True)
     assert list(found) == [("x", 3)]
 
 

@@ -31,6 +31,7 @@ from headrace.errors import (
 )
 from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.testing import LocalRunner
+from headrace.testing.programs import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,16 +216,16 @@ def test_a_stopped_job_goes_on_where_it_was_and_fires_what_is_open_when_it_drain
         env = make_env({"execution.checkpointing.dir": str(tmp_path / "checkpoint")})
         program(read_events(env, folder, endless=True)).sink_to(FileSink.parquet(str(out)))
         client = env.execute_async("restarted")
-        wait_for(lambda: client._job.metrics.batches >= batches)
+        wait_for(lambda: handle_of(client).metrics.batches >= batches)
         return client
 
     def end(client: Any, *, drain: bool) -> None:
-        client._job.stop(drain=drain)
+        handle_of(client).stop(drain=drain)
         client.get_job_execution_result().result()
 
     first = start(3)  # the batches, and one that fires
     with pytest.raises(SavepointError, match="in Spark's own state"):
-        first._job.savepoint(str(tmp_path / "savepoints"))
+        handle_of(first).savepoint(str(tmp_path / "savepoints"))
     end(first, drain=False)
     before = written(out)
     write(DISORDER[2:])
@@ -300,4 +301,4 @@ def test_misused_columns_are_told_before_anything_runs(
         windows.select(col("nope").sum()).to_dataframe()
     windows.select(F.sum("value")).print()
     with pytest.raises(UnsupportedStepError, match="'Print' is a sink in Python"):
-        timed._env.execute("a Column in Python")
+        timed.get_execution_environment().execute("a Column in Python")

@@ -53,7 +53,7 @@ def test_it_survives_a_savepoint_and_a_rescale(spark: SparkSession, tmp_path: Pa
     job = tmp_path / "job"
     running = program(2, CUT, ends=False, execution__checkpointing__dir=job)
     running.print()
-    client = running._env.execute_async("tallying")
+    client = running.get_execution_environment().execute_async("tallying")
     deadline = time.monotonic() + 240
     while client.get_metrics().get("operators", {}).get("tally", {}).get("numRecordsIn", 0) < CUT:
         assert time.monotonic() < deadline

@@ -28,6 +28,7 @@ from headrace.errors import (
     JobError,
     UserFunctionError,
 )
+from headrace.testing.programs import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,7 +236,7 @@ def test_drain_fires_the_windows_that_are_open_and_stop_does_not(
         client = env.execute_async("windows")
         wait_for(lambda seen=seen: seen)
 
-        client._job.stop(drain=drain)
+        handle_of(client).stop(drain=drain)
 
         assert client.wait(120)
         assert client.get_job_status().result() is JobStatus.FINISHED
@@ -257,7 +258,7 @@ def test_a_stopped_job_goes_on_where_it_ended(
 
     client = start()
     wait_for(lambda: seen)
-    client._job.stop()
+    handle_of(client).stop()
     assert client.wait(60)
     assert client.get_job_status().result() is JobStatus.FINISHED
     first = len(seen)

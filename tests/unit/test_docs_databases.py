@@ -13,6 +13,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin
 from headrace.testing import LocalRunner
+from headrace.testing.programs import graph_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def run_locally(env: StreamExecutionEnvironment, job_name: str | None = None) -> None:
     """What `env.execute` does, in this process: all sinks of the program, one batch."""
-    graph = env._graph
+    graph = graph_of(env)
     whole = graph.reachable_from(graph.sinks())
     graph.reachable_from = lambda ends: whole  # type: ignore[method-assign]
     first = whole.steps[0]

@@ -74,6 +74,14 @@ def collecting_end(stream: DataStream, deliver: Callable[[list[Any]], None]) -> 
     return end
 
 
+def dataframe_end(stream: DataStream) -> Step:
+    """The end of a stream whose records become rows of a DataFrame."""
+    inputs = [(stream._origins, stream._partitioning)]
+    end = add_step(stream._env, "dataframe", "DataFrame", None, stream.get_type(), inputs)
+    end.inner = True
+    return end
+
+
 def to_dataframe(stream: DataStream) -> Any:
     """The streaming DataFrame of one stream; its query is the user's to start and stop."""
     if codec_for(stream.get_type()).schema is None:
@@ -82,15 +90,7 @@ def to_dataframe(stream: DataStream) -> Any:
             fix="give the last step an output_type, such as Types.ROW_NAMED([...], [...])",
         )
     env = stream._env
-    end = add_step(
-        env,
-        "dataframe",
-        "DataFrame",
-        None,
-        stream.get_type(),
-        [(stream._origins, stream._partitioning)],
-    )
-    end.inner = True
+    end = dataframe_end(stream)
     program = env._graph.cut_off([end])
     env.get_spark_session()
     return executor().frame_of(program, end, env.job_spec("dataframe"))

@@ -226,8 +226,12 @@ class Harness:
 
     def side_output(self, tag: OutputTag) -> list[Any]:
         """All records emitted with this tag."""
+        return [value for value, _ in self.timestamped_side_output(tag)]
+
+    def timestamped_side_output(self, tag: OutputTag) -> list[tuple[Any, int | None]]:
+        """All records emitted with this tag, with their timestamps."""
         recorder: _Recorder = self._sides.get(tag.tag_id)[0]
-        return list(recorder.values)
+        return list(zip(recorder.values, recorder.timestamps, strict=True))
 
     def num_event_time_timers(self) -> int:
         """How many event-time timers are pending."""

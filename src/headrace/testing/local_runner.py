@@ -35,11 +35,12 @@ from headrace.runtime.pages.store import DictStore
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from headrace.datastream.data_stream import DataStream
     from headrace.hosts.local.sources import Part
     from headrace.plan.physical import PhysicalPlan
+    from headrace.runtime.task import Task
     from headrace.spi.host import EpochResults
 
 _POLL_S = 0.01
@@ -79,9 +80,10 @@ class LocalRunner:
         self._source_tasks = source_tasks
         self._batch_id = 0
         self._sources: list[LocalSource] | None = None  # unless the test brings the records
-        self._stores: dict[tuple[int, int], DictStore] = {}
+        # by (stage, subtask): all that survives `restart`
+        self.stores: dict[tuple[int, int], DictStore] = {}
         self._stages = LocalStages(
-            self.plan, lambda *place: self._stores.setdefault(place, DictStore()), clock
+            self.plan, lambda *place: self.stores.setdefault(place, DictStore()), clock
         )
         self._committers = {
             step.stable_id: step.operator.sink.create_committer(  # type: ignore[union-attr]
@@ -126,6 +128,11 @@ class LocalRunner:
         return found
 
     @property
+    def tasks(self) -> Mapping[tuple[int, int], Task]:
+        """The tasks that have run so far, by (stage, subtask); sources have negative stages."""
+        return self._stages.tasks
+
+    @property
     def positions(self) -> list[Any]:
         """Where each source of the program is, as JSON values; for `read_batch`."""
         return [source.position for source in self._opened_sources()]
@@ -167,11 +174,11 @@ class LocalRunner:
         """Forget all processes; only what is stored survives."""
         self._stages.forget()
         self._close_sources()
-        self._stores = {key: DictStore(store.snapshot()) for key, store in self._stores.items()}
+        self.stores = {key: DictStore(store.snapshot()) for key, store in self.stores.items()}
 
     def state_entries(self) -> int:
         """How many pieces of state are stored, to find leaks."""
-        return sum(len(store.content) for store in self._stores.values())
+        return sum(len(store.content) for store in self.stores.values())
 
     def close(self) -> None:
         """Close the user's functions."""
@@ -189,12 +196,12 @@ class LocalRunner:
         self.close()
 
     def _run(self, parts: list[list[Any]], *commands: str) -> list[Any]:
-        before = {key: store.snapshot() for key, store in self._stores.items()}
+        before = {key: store.snapshot() for key, store in self.stores.items()}
         found = self._stages.run(self._batch_id, parts, commands=commands)
         if found.error is not None:
             # as on Spark: what stages of a failed batch stored does not count
             self._stages.forget()
-            self._stores = {key: DictStore(content) for key, content in before.items()}
+            self.stores = {key: DictStore(content) for key, content in before.items()}
             raise found.error
         return self._commit(found)
 

@@ -145,6 +145,8 @@ class Bench:
         self.batches = batches
         self.timed = timed
         self.ends: list[JobStatus] = []
+        self.cannot_build_again: Exception | None = None
+        self.while_paused: Callable[[], None] = lambda: None
         self.job = Job(
             job_id="ab12",
             name="job",
@@ -158,9 +160,15 @@ class Bench:
         self.events.append(("savepoint", folder, drained))
         if folder == "broken":
             raise SavepointError("no space")
+        if paused is not None:
+            with paused():
+                self.while_paused()
         return ("savepoint in", folder)
 
     def make_attempt(self, metrics: Any) -> Attempt:
+        if self.queries and self.cannot_build_again is not None:
+            error, self.cannot_build_again = self.cannot_build_again, None
+            raise error
         attempt = Attempt(
             bounded=not self.log.endless,
             committers={"sink": ("sink", self.committer())},
@@ -253,15 +261,7 @@ def test_without_spark_there_is_no_other_attempt() -> None:
 
 def test_an_attempt_that_cannot_be_built_is_one_more_failure() -> None:
     bench = Bench({0: UserFunctionError("first"), 1: [2]})
-    make = bench.job._make_attempt
-    broken = [ConnectorError("no source")]
-
-    def make_attempt(metrics: Any) -> Attempt:
-        if bench.queries and broken:
-            raise broken.pop()
-        return make(metrics)
-
-    bench.job._make_attempt = make_attempt
+    bench.cannot_build_again = ConnectorError("no source")
     job = bench.run()
     assert job.status is JobStatus.FINISHED
     assert [type(failure.error).__name__ for failure in job.failures] == [
@@ -413,10 +413,14 @@ def test_a_savepoint_can_hold_the_next_batch_back() -> None:
     bench = Bench({0: [1]}, endless=True, timed=True)
     bench.job.start()
     bench.until(lambda: bench.log.committed == 0)
-    with bench.job._paused():
-        bench.log.commands.append("end")  # what makes the fake run another batch
+
+    def another_batch() -> None:
+        bench.log.commands.append("end")  # what makes the fake run one
         time.sleep(0.05)
         assert bench.log.ran == [0]
+
+    bench.while_paused = another_batch
+    bench.job.savepoint("folder")
     bench.until(lambda: bench.log.committed == 1)
     bench.job.cancel()
     assert bench.job.wait(PATIENCE_S)

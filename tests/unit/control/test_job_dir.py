@@ -14,6 +14,7 @@ from headrace.control.job_dir import JobDir
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CheckpointMismatchError
 from headrace.plan.planner import PlanOptions, plan
+from headrace.testing.programs import program_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,7 @@ def totals(env: StreamExecutionEnvironment) -> None:
 def fingerprint_of(build: Any, *, parallelism: int = 2, maximum: int | None = None) -> Fingerprint:
     env = StreamExecutionEnvironment.get_execution_environment()
     build(env)
-    graph = env._take_graph()
+    graph = program_of(env)
     return fingerprint(graph, plan(graph, PlanOptions(parallelism, maximum)))
 
 

@@ -94,9 +94,12 @@ class Order:
         return self.amount > 100
 
 
+def environment() -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment.get_execution_environment()
+
+
 def pairs(type_info: Any = PAIR) -> DataStream:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    return env.from_collection([("a", 1), ("b", 2)], type_info)
+    return environment().from_collection([("a", 1), ("b", 2)], type_info)
 
 
 def keyed() -> Any:
@@ -161,8 +164,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "sink_parallelism_of_text": lambda: pairs().print().set_parallelism("two"),
     "name_of_a_number": lambda: pairs().map(str).name(3),
     "uid_of_none": lambda: pairs().map(str).uid(None),
-    "from_source_of_a_list": lambda: pairs()._env.from_source([1], None, "list"),
-    "from_collection_of_a_number": lambda: pairs()._env.from_collection(3),
+    "from_source_of_a_list": lambda: environment().from_source([1], None, "list"),
+    "from_collection_of_a_number": lambda: environment().from_collection(3),
 }
 
 

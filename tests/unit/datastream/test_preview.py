@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment, preview
 from headrace.datastream import preview as module
 from headrace.datastream.closeable_iterator import CloseableIterator
@@ -105,9 +106,13 @@ def test_how_many_is_a_positive_number(job: Job) -> None:
 
 def test_it_reads_in_small_batches_and_leaves_the_checkpoint_of_the_program_alone() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
-    env._set("execution.checkpointing.dir", "/data/orders").enable_checkpointing(60_000)
-    env._set("execution.state-recovery.path", "/data/savepoint")
-    env._set("source.max-records-per-batch", 1_000_000)
+    settings = {
+        "execution.checkpointing.dir": "/data/orders",
+        "execution.state-recovery.path": "/data/savepoint",
+        "source.max-records-per-batch": "1000000",
+    }
+    env.configure(Configuration.from_dict(settings))
+    env.enable_checkpointing(60_000)
     spec = env.job_spec("orders").for_preview()
     assert (spec.checkpoint_dir, spec.interval_ms) == (None, 0)
     assert spec.option("execution.state-recovery.path") is None

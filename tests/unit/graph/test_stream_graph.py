@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.common.call_site import CallSite, call_site
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.testing.programs import graph_of
 
 
 def _env() -> Any:
@@ -16,7 +17,7 @@ def test_every_step_knows_the_users_line() -> None:
     env = _env()
     stream = env.from_collection([1])
     stream.map(lambda x: x + 1)  # the line to find
-    site = env._graph.steps[-1].call_site
+    site = graph_of(env).steps[-1].call_site
     assert site.file == "test_stream_graph.py"
     assert site.text == "stream.map(lambda x: x + 1)  # the line to find"
     assert str(site) == f"test_stream_graph.py:{site.line} {site.text}"
@@ -25,7 +26,7 @@ def test_every_step_knows_the_users_line() -> None:
 def test_steps_made_deep_inside_headrace_still_name_the_users_line() -> None:
     env = _env()
     env.from_collection([(1, 2)]).key_by(lambda r: r[0]).sum(1)
-    assert {step.call_site.file for step in env._graph.steps} == {"test_stream_graph.py"}
+    assert {step.call_site.file for step in graph_of(env).steps} == {"test_stream_graph.py"}
 
 
 def test_a_call_site_without_source_text_is_still_a_place() -> None:
@@ -41,11 +42,11 @@ def test_reachable_from_keeps_only_what_feeds_the_ends_in_order() -> None:
     other = env.from_collection([2])
     used.union(other).print()
     env.from_collection([3]).print()
-    first, second = env._graph.sinks()
-    kinds = [step.kind for step in env._graph.reachable_from([first]).steps]
+    first, second = graph_of(env).sinks()
+    kinds = [step.kind for step in graph_of(env).reachable_from([first]).steps]
     assert kinds == ["source", "map", "source", "sink"]
-    assert len(env._graph.reachable_from([second]).steps) == 2
-    assert len(env._graph.reachable_from([first, second]).steps) == 6
+    assert len(graph_of(env).reachable_from([second]).steps) == 2
+    assert len(graph_of(env).reachable_from([first, second]).steps) == 6
 
 
 def test_outputs_of_a_step_are_all_its_consumers() -> None:
@@ -53,20 +54,20 @@ def test_outputs_of_a_step_are_all_its_consumers() -> None:
     source = env.from_collection([1])
     source.map(str)
     source.union(source).map(str)
-    consumers = [step.id for step, _ in env._graph.outputs_of(env._graph.steps[0])]
+    consumers = [step.id for step, _ in graph_of(env).outputs_of(graph_of(env).steps[0])]
     assert consumers == [2, 3, 3]
 
 
 def test_ids_are_never_reused_within_an_environment() -> None:
     env = _env()
     env.from_collection([1]).print()
-    env._take_graph()
+    graph_of(env).cut_off(graph_of(env).sinks())  # as execute() does
     env.from_collection([2]).print()
-    ids = [step.id for step in env._graph.steps]
+    ids = [step.id for step in graph_of(env).steps]
     assert ids == [1, 3, 4]
 
 
 def test_a_uid_names_the_state_and_else_the_place_in_the_program() -> None:
     env = _env()
     env.from_collection([1]).map(str).uid("mine")
-    assert [step.stable_id for step in env._graph.steps] == ["step-1", "mine"]
+    assert [step.stable_id for step in graph_of(env).steps] == ["step-1", "mine"]

@@ -15,6 +15,7 @@ from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.graph.nodes import NativeKind
 from headrace.plan.capabilities import CAPABILITIES, capability, continuous_obstacle, needs_memory
 from headrace.plan.planner import PlanOptions, plan
+from headrace.testing.programs import graph_of, step_of
 
 PRICE = Types.ROW_NAMED(["item", "price"], [Types.STRING(), Types.BIG_DEC()])
 
@@ -25,7 +26,7 @@ def _priced() -> Any:
 
 
 def _placements(stream: Any) -> dict[str, tuple[str, str]]:
-    graph = stream._env._graph
+    graph = graph_of(stream.get_execution_environment())
     physical = plan(graph.reachable_from(graph.sinks()), PlanOptions(2))
     return {step.name: physical.lowering[step.id] for step in physical.graph.steps}
 
@@ -36,7 +37,8 @@ def test_every_native_kind_is_in_the_table() -> None:
 
 def test_a_filter_with_a_function_is_not_one_with_an_expression() -> None:
     stream = _priced()
-    by_function, by_column = stream.filter(bool)._step, stream.filter(col("item") == "hat")._step
+    by_function = step_of(stream.filter(bool))
+    by_column = step_of(stream.filter(col("item") == "hat"))
     assert capability(by_function).native is None
     assert capability(by_column).native is not None
 
@@ -73,17 +75,17 @@ def test_an_aggregate_of_such_numbers_keeps_the_program_from_catalyst() -> None:
 
 def test_a_continuous_host_runs_what_python_can_run() -> None:
     stream = _priced()
-    assert continuous_obstacle(stream._step) is None
-    assert continuous_obstacle(stream.filter(col("item") == "hat")._step) is None
-    only_spark = stream.select("sha2(item, 256) AS fingerprint")._step
+    assert continuous_obstacle(step_of(stream)) is None
+    assert continuous_obstacle(step_of(stream.filter(col("item") == "hat"))) is None
+    only_spark = step_of(stream.select("sha2(item, 256) AS fingerprint"))
     assert "only Spark can evaluate" in str(continuous_obstacle(only_spark))
 
 
 def test_what_joins_two_inputs_needs_memory() -> None:
     stream = _priced()
-    assert not needs_memory(stream.filter(bool)._step.operator)
+    assert not needs_memory(step_of(stream.filter(bool)).operator)
     joined = stream.key_by("item").connect(stream.key_by("item"))
-    assert needs_memory(joined.map(_Both())._step.operator)
+    assert needs_memory(step_of(joined.map(_Both())).operator)
 
 
 class _Both:

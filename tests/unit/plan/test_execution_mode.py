@@ -21,6 +21,7 @@ from headrace.datastream.window import (
 )
 from headrace.errors import InvalidArgumentError, PlanError, SavepointError, UnsupportedStepError
 from headrace.testing import LocalRunner, collect_locally
+from headrace.testing.programs import program_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,7 +166,7 @@ def test_nothing_is_kept_for_keys_that_are_done(monkeypatch: pytest.MonkeyPatch)
         job.run_batch([("a", n) for n in range(20)])
         states = [
             operator.runtime.store.content  # type: ignore[attr-defined]
-            for (level, _), task in job._stages.tasks.items()
+            for (level, _), task in job.tasks.items()
             if level > 0
             for operator in task.operators.values()
         ]
@@ -203,9 +204,7 @@ def test_a_rate_limit_is_refused() -> None:
     for limit in (RateLimiterStrategy.per_second(1), RateLimiterStrategy.per_checkpoint(1)):
         env = environment(BATCH)
         env.from_source(generator(limit), None, "slow").print()
-        physical = plan(
-            env._graph.reachable_from(env._graph.sinks()), plan_options(env.job_spec("job"))
-        )
+        physical = plan(program_of(env), plan_options(env.job_spec("job")))
         with pytest.raises(PlanError, match="little by little") as refused:
             check_gives_all_at_once(physical)
         assert "test_execution_mode.py" in str(refused.value.where)
@@ -218,14 +217,14 @@ def test_a_savepoint_is_refused_and_a_checkpoint_directory_is_told_to_be_of_no_u
 
     env = environment(BATCH, execution__checkpointing__dir=str(tmp_path))
     totals(env).print()
-    graph = env._graph.reachable_from(env._graph.sinks())
+    graph = program_of(env)
     with caplog.at_level(logging.WARNING):
         assert checkpoint_dir(graph, env.job_spec("job")) is None
     assert "keeps no checkpoint" in caplog.text
 
     env = environment(BATCH, execution__state_recovery__path=str(tmp_path))
     totals(env).print()
-    graph = env._graph.reachable_from(env._graph.sinks())
+    graph = program_of(env)
     with pytest.raises(SavepointError, match="cannot start from a savepoint"):
         checkpoint_dir(graph, env.job_spec("job"))
 

@@ -11,10 +11,10 @@ from headrace.common import Configuration, Row, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import WatermarkGenerator
 from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.collecting import dataframe_end
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col, count, window_start
 from headrace.datastream.output_tag import OutputTag
-from headrace.datastream.stream_builder import add_step
 from headrace.datastream.window import (
     CountEvictor,
     CountTrigger,
@@ -26,6 +26,7 @@ from headrace.datastream.window import (
 )
 from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
 from headrace.plan.planner import PlanOptions, plan
+from headrace.testing.programs import graph_of, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +63,7 @@ def timed(events: DataStream, strategy: WatermarkStrategy = TIMES) -> DataStream
 def planned(stream: DataStream, *, sink: bool = True) -> PhysicalPlan:
     if sink:
         stream.sink_to(FileSink.parquet("out"))
-    graph = stream._env._graph
+    graph = graph_of(stream.get_execution_environment())
     return plan(graph.reachable_from(graph.sinks()), PlanOptions(3))
 
 
@@ -120,8 +121,7 @@ def test_the_steps_of_a_native_window_are_kept_apart() -> None:
 
 def test_a_window_in_a_dataframe_is_native() -> None:
     stream = counts(read())
-    inputs = [(stream._origins, stream._partitioning)]
-    add_step(stream._env, "dataframe", "DataFrame", None, stream.get_type(), inputs)
+    dataframe_end(stream)
     assert planned(stream, sink=False).native_job is not None
 
 
@@ -212,7 +212,7 @@ def test_native_windows_can_be_switched_off() -> None:
 def test_a_source_with_splits_has_a_watermark_for_each() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     events = env.from_collection([Row(user="a", value=1, ts=1)], EVENT)
-    source: Any = events._step.source
+    source: Any = step_of(events).source
     source.has_splits = lambda: True
     [reason] = [r for _, r in planned(counts(events)).lowering.values() if "aggregates" in r]
     assert "its splits have watermarks of their own" in reason
@@ -225,10 +225,10 @@ def test_golden_text_of_a_native_window() -> None:
     windows = timed(read()).key_by("user").window(TEN)
     stream = windows.select(col("user"), count().alias("n"), window_start())
     stream.filter(col("n") > 1).sink_to(FileSink.parquet("out"))
-    assert_golden("plans/native_window.txt", stream._env.explain())
+    assert_golden("plans/native_window.txt", stream.get_execution_environment().explain())
 
 
 def test_golden_text_of_a_window_that_python_evaluates() -> None:
     stream = counts(read(), EventTimeSessionWindows.with_gap(5))
     stream.print()
-    assert_golden("plans/python_window.txt", stream._env.explain())
+    assert_golden("plans/python_window.txt", stream.get_execution_environment().explain())

@@ -10,6 +10,7 @@ import pytest
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.collecting import dataframe_end
 from headrace.datastream.expressions import col
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
@@ -19,7 +20,6 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import MapStateDescriptor
-from headrace.datastream.stream_builder import add_step
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import (
     DuplicateUidError,
@@ -30,6 +30,7 @@ from headrace.errors import (
 )
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.exchange.partition import Forward, KeyGroups, Rebalance
+from headrace.testing.programs import graph_of, program_of
 
 if TYPE_CHECKING:
     from headrace.plan.physical import PhysicalPlan
@@ -42,16 +43,16 @@ def _env() -> StreamExecutionEnvironment:
 
 
 def _plan(env: Any, parallelism: int = 2, **options: Any) -> PhysicalPlan:
-    graph = env._graph.reachable_from(env._graph.sinks())
+    graph = program_of(env)
     return plan(graph, PlanOptions(parallelism, **options))
 
 
 def _levels(env: Any, physical: PhysicalPlan) -> dict[str, int]:
-    return {s.name: physical.levels[s.id] for s in env._graph.steps if s.id in physical.levels}
+    return {s.name: physical.levels[s.id] for s in graph_of(env).steps if s.id in physical.levels}
 
 
 def _edges(env: Any, physical: PhysicalPlan) -> list[tuple[str, str, str, bool]]:
-    names = {step.stable_id: step.name for step in env._graph.steps}
+    names = {step.stable_id: step.name for step in graph_of(env).steps}
     return [
         (names[e.origin], names[e.target], e.partitioning.name, e.chained) for e in physical.edges
     ]
@@ -263,7 +264,8 @@ def test_only_what_feeds_a_sink_is_planned() -> None:
 
 
 def _lowering(env: Any, physical: PhysicalPlan) -> dict[str, tuple[str, str]]:
-    return {s.name: physical.lowering[s.id] for s in env._graph.steps if s.id in physical.lowering}
+    steps = graph_of(env).steps
+    return {s.name: physical.lowering[s.id] for s in steps if s.id in physical.lowering}
 
 
 def test_expressions_right_behind_a_source_are_native() -> None:
@@ -377,14 +379,7 @@ def test_the_dataframe_at_the_end_of_a_native_program_is_no_step_for_catalyst() 
     env = _env()
     rows = env.from_collection([], type_info=Types.ROW_NAMED(["n"], [Types.LONG()]))
     filtered = rows.filter(col("n") > 1)
-    end = add_step(
-        env,
-        "dataframe",
-        "DataFrame",
-        None,
-        filtered.get_type(),
-        [(filtered._origins, filtered._partitioning)],
-    )
-    physical = plan(env._graph.reachable_from([end]), PlanOptions(2))
+    end = dataframe_end(filtered)
+    physical = plan(graph_of(env).reachable_from([end]), PlanOptions(2))
     assert physical.native_job is not None
     assert [step.kind for step in physical.sources[0].native_steps] == ["filter"]

@@ -18,6 +18,7 @@ from headrace.plan.expression_types import expression_types
 from headrace.plan.plan_graph import PlanGraph
 from headrace.plan.planner import RULES, PlanOptions, plan
 from headrace.plan.rules.resolve_types import resolve_types
+from headrace.testing.programs import graph_of, program_of
 
 ROW = Types.ROW_NAMED(["user", "n"], [Types.STRING(), Types.INT()])
 
@@ -27,7 +28,7 @@ def _env() -> StreamExecutionEnvironment:
 
 
 def _plan(env: Any, types: Any = None) -> Any:
-    return plan(env._graph.reachable_from(env._graph.sinks()), PlanOptions(2), types)
+    return plan(program_of(env), PlanOptions(2), types)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -48,25 +49,25 @@ def test_types_are_found_in_a_copy_and_reach_what_is_behind_a_projection() -> No
     env = _env()
     twice = env.from_collection([], ROW).select((col("n") * 2).alias("twice"), col("user").upper())
     twice.filter(col("twice") > 1).sink_to(FileSink.parquet("out"))
-    before = [step.output_type for step in env._graph.steps]
+    before = [step.output_type for step in graph_of(env).steps]
     physical = _plan(env, expression_types)
     found = Types.ROW_NAMED(["twice", "upper(user)"], [Types.INT(), Types.STRING()])
     assert [step.output_type for step in physical.graph.steps[1:]] == [found, found, found]
     assert physical.sinks[0].operator.type_info == found
     assert all(edge.record_type == found for s in physical.graph.steps[2:] for edge in s.inputs)
-    assert [step.output_type for step in env._graph.steps] == before
-    unknown = env._graph.steps[1].output_type
+    assert [step.output_type for step in graph_of(env).steps] == before
+    unknown = graph_of(env).steps[1].output_type
     assert isinstance(unknown, RowTypeInfo)
     assert set(map(type, unknown.get_field_types())) == {PickledBytesTypeInfo}
-    assert env._graph.steps[-1].operator.type_info is unknown  # type: ignore[union-attr]
+    assert graph_of(env).steps[-1].operator.type_info is unknown  # type: ignore[union-attr]
 
 
 def test_a_second_plan_of_a_graph_that_has_learned_its_types_is_the_same() -> None:
     env = _env()
     twice = env.from_collection([], ROW).select((col("n") * 2).alias("twice"))
     twice.filter(col("twice") > 1).sink_to(FileSink.parquet("out"))
-    graph = env._graph.reachable_from(env._graph.steps[:2])  # as a preview: without the sink
-    env._graph.reachable_from(graph.steps).learn_types(
+    graph = graph_of(env).reachable_from(graph_of(env).steps[:2])  # as a preview: without the sink
+    graph_of(env).reachable_from(graph.steps).learn_types(
         resolve_types(PlanGraph(graph, PlanOptions(2), expression_types)).graph
     )
     assert twice.get_type() == Types.ROW_NAMED(["twice"], [Types.INT()])
@@ -78,7 +79,7 @@ def test_without_a_resolver_the_graph_is_the_users() -> None:
     env = _env()
     env.from_collection([], ROW).select(col("n")).print()
     physical = _plan(env)
-    assert physical.graph.steps[0] is env._graph.steps[0]
+    assert physical.graph.steps[0] is graph_of(env).steps[0]
 
 
 def test_windows_have_the_types_of_their_aggregates() -> None:

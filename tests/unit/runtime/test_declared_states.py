@@ -18,7 +18,7 @@ def test_every_page_of_every_operator_belongs_to_a_declared_state() -> None:
     results = program(environment(2), END, ends=True)
     with LocalRunner(results, parallelism=2, max_parallelism=16) as job:
         job.run_batch(map(record, range(CUT)))
-        for store in job._stores.values():
+        for store in job.stores.values():
             declared = DeclaredStates.of(store)
             for name in store.content:
                 uid, _, path = name.split(b"\0", 1)[0].decode().partition("/")

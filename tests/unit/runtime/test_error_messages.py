@@ -12,6 +12,7 @@ import pytest
 
 from golden.compare import assert_golden
 from headrace import errors
+from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.data.records import Records
@@ -91,7 +92,7 @@ def undeclared_type() -> None:
 
 def refused_option() -> None:
     env = _env()
-    env._set("security.ssl.rest.enabled", "true")
+    env.configure(Configuration.from_dict({"security.ssl.rest.enabled": "true"}))
     env.explain()
 
 

@@ -14,6 +14,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.expressions import col, lit
 from headrace.errors import RecordError
 from headrace.testing import collect_locally
+from headrace.testing.programs import step_of
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.base import Operator
@@ -57,7 +58,7 @@ def _columnar(rows: list[Row] = ROWS) -> Records:
 
 
 def test_a_filter_keeps_a_batch_a_batch() -> None:
-    step = _orders().filter(col("price") * 2 > 2)._step
+    step = step_of(_orders().filter(col("price") * 2 > 2))
     kept = _run(step, _columnar())
     assert kept.columns is not None
     assert kept.timestamps == [0, 2]
@@ -66,7 +67,7 @@ def test_a_filter_keeps_a_batch_a_batch() -> None:
 
 def test_a_projection_gives_a_batch_with_its_types() -> None:
     step = _orders().select(col("item").upper().alias("item"), (col("n") / 2).alias("half"), lit(1))
-    found = _run(step._step, _columnar())
+    found = _run(step_of(step), _columnar())
     assert found.columns is not None
     assert found.values == [
         Row(**{"item": "HAT", "half": 1.0, "1": 1}),
@@ -78,14 +79,14 @@ def test_a_projection_gives_a_batch_with_its_types() -> None:
 def test_objects_that_somebody_has_asked_for_are_kept() -> None:
     records = _columnar()
     values = records.values
-    kept = _run(_orders().filter(col("n") > 0)._step, records)
+    kept = _run(step_of(_orders().filter(col("n") > 0)), records)
     assert kept.values[0] is values[0]
 
 
 def test_a_condition_in_front_keeps_an_error_away() -> None:
-    step = _orders().filter((col("n") != 0) & (6 % col("n") == 0))._step
+    step = step_of(_orders().filter((col("n") != 0) & (6 % col("n") == 0)))
     assert len(_run(step, _columnar())) == 2
-    guarded = _orders().filter((col("n") == 0) | (6 / col("n") > 2.5))._step
+    guarded = step_of(_orders().filter((col("n") == 0) | (6 / col("n") > 2.5)))
     assert len(_run(guarded, _columnar())) == 2
 
 
@@ -104,16 +105,16 @@ def test_what_has_no_result_is_an_error_by_rows_and_in_batches(
 ) -> None:
     for records in (_columnar(), Records(list(ROWS))):
         with pytest.raises(RecordError, match=message):
-            _run(_orders().filter(expression)._step, records)
+            _run(step_of(_orders().filter(expression)), records)
 
 
 def test_a_computed_key_is_read_from_columns() -> None:
     keyed = _orders().key_by(col("n") % 2)
-    [keying] = keyed.reduce(max)._step.key_selectors
+    [keying] = step_of(keyed.reduce(max)).key_selectors
     keying = pickle.loads(pickle.dumps(keying))
     assert keying.column(_columnar()).to_pylist() == [0, 0, 1]
     assert keying.keys(Records(list(ROWS))) == keying.keys(_columnar()) == [0, 0, 1]
-    by_text = _orders().key_by(col("item").lower()).reduce(max)._step.key_selectors[0]
+    by_text = step_of(_orders().key_by(col("item").lower()).reduce(max)).key_selectors[0]
     assert by_text.column(_columnar()) is None  # a null key goes by rows, as it did
 
 

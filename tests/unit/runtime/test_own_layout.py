@@ -25,6 +25,7 @@ from headrace.runtime.state.layouts import ProgramLayouts, layout_of
 from headrace.runtime.task import VERSION_KEY
 from headrace.spi.state import StateSpec, registered_layouts
 from headrace.testing.local_runner import LocalRunner
+from headrace.testing.programs import graph_of
 from tallies import DAY, LARGEST, TALLIES, tally
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def runner(parallelism: int) -> LocalRunner:
 def saved(job: LocalRunner) -> list[SavedEntry]:
     """What a savepoint of all subtasks holds."""
     found: list[SavedEntry] = []
-    for _, store in sorted(job._stores.items()):
+    for _, store in sorted(job.stores.items()):
         with SpooledStore(store.content.items()) as pages:
             found += export(pages, {"tally": WIDTH})
     return found
@@ -59,7 +60,7 @@ def begun_with(entries: list[SavedEntry], parallelism: int, folder: Path) -> Loc
     loader = SavepointLoader(str(folder), ("state/part-0.parquet",), claims, layouts)
     job = runner(parallelism)
     for subtask in range(parallelism):
-        store = job._stores[1, subtask] = DictStore()
+        store = job.stores[1, subtask] = DictStore()
         loader(0, subtask, store)
         store.put(VERSION_KEY, b"loaded")
     return job
@@ -105,8 +106,8 @@ def test_keys_tell_where_entries_go_and_savepoints_tell_their_layouts(tmp_path: 
     with runner(2) as job:
         job.run_batch(FIRST)
         entries = saved(job)
-        declared = DeclaredStates.of(job._stores[1, 0])
-        assert job._stores[1, 0].get(DECLARED_KEY) == job._stores[1, 1].get(DECLARED_KEY)
+        declared = DeclaredStates.of(job.stores[1, 0])
+        assert job.stores[1, 0].get(DECLARED_KEY) == job.stores[1, 1].get(DECLARED_KEY)
     assert declared.of_operator("tally")[TALLIES.name] == TALLIES
     assert declared.of_operator("tally")[TALLIES.name].home == "tallies"
     assert declared.state_of("tally", "tallies/3") == TALLIES
@@ -130,8 +131,8 @@ def test_the_step_counts_as_one_that_keeps_state() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     pairs = env.from_collection([("a", 1)])
     tally(pairs.key_by(lambda pair: pair[0])).map(str).print()
-    physical = plan(env._graph, PlanOptions(2))
-    kept = [step.uid for step in fingerprint(env._graph, physical).steps if step.kind != "sink"]
+    physical = plan(graph_of(env), PlanOptions(2))
+    kept = [step.uid for step in fingerprint(graph_of(env), physical).steps if step.kind != "sink"]
     assert kept == ["tally"]
 
 

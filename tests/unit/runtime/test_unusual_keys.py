@@ -129,8 +129,12 @@ class Pairs(ProcessJoinFunction):
 
 def test_none_joins_none() -> None:
     left, right = events(), None
-    right = left._env.from_collection([]).assign_timestamps_and_watermarks(
-        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
+    right = (
+        left.get_execution_environment()
+        .from_collection([])
+        .assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r[1])
+        )
     )
     by_time = left.key_by(key).interval_join(right.key_by(key)).between(-1, 1).process(Pairs())
     found = run(by_time, EVENTS, [("b", 4), (None, 3)], restart=True)
@@ -157,7 +161,7 @@ def test_a_list_as_key_counts_as_a_tuple() -> None:
 def test_savepoints_hold_the_state_and_the_timers_of_none() -> None:
     with LocalRunner(events().key_by(key).process(Memory()).uid("memory"), parallelism=1) as job:
         job.run_batch(EVENTS)
-        ((_, store),) = ((place, s) for place, s in job._stores.items() if s.content)
+        ((_, store),) = ((place, s) for place, s in job.stores.items() if s.content)
     with SpooledStore(store.content.items()) as pages:
         entries = list(export(pages, {"memory": 128}))
     moved = DictStore()

@@ -329,7 +329,7 @@ def test_late_records_go_to_the_side_output() -> None:
 def test_a_late_record_keeps_its_timestamp_in_the_side_output() -> None:
     harness = windows(TUMBLING, late_tag=LATE)
     play(harness, W(50), 7)
-    assert harness._sides["late"][0].timestamps == [7]
+    assert [time for _, time in harness.timestamped_side_output(LATE)] == [7]
 
 
 def test_a_time_evictor_keeps_the_last_stretch() -> None:

@@ -58,8 +58,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def own_keys(client: Any, driver: SinkDriver) -> list[str]:
     """Headrace's own keys for a job; only the marker should outlive a batch."""
-    keys = driver.committer._keys  # type: ignore[attr-defined]
-    return sorted(key.rpartition(":")[2] for key in client.keys(f"{keys._base}*"))
+    keys = driver.committer.keys  # type: ignore[attr-defined]
+    return sorted(key.rpartition(":")[2] for key in client.keys(f"{keys.base}*"))
 
 
 def told(error: HeadraceError, *parts: str) -> None:
@@ -177,7 +177,7 @@ def test_what_nobody_asked_for_goes_away(
     driver.stage(1, [1], [2])
     left = [k for k in own_keys(client, driver) if k not in ("marker", "staged")]
     assert len(left) == 2
-    keys = driver.committer._keys  # type: ignore[attr-defined]
+    keys = driver.committer.keys  # type: ignore[attr-defined]
     assert all(client.ttl(part) > 6 * 86_400 for part in client.smembers(keys.staged))
     driver.run(1, [3])
     assert client.get(key) == "4"
@@ -273,7 +273,7 @@ def test_a_server_that_lost_its_memory_is_noticed(
     driver = SinkDriver(RedisSink.incrby(redis_server.url, key, lambda n: n))
     driver.run(0, [1])
     driver.run(1, [1])
-    client.delete(driver.committer._keys.marker)  # type: ignore[attr-defined]
+    client.delete(driver.committer.keys.marker)  # type: ignore[attr-defined]
     with caplog.at_level(logging.WARNING):
         driver.run(2, [1])
     assert "has forgotten batches 0 to 1" in caplog.text
@@ -351,7 +351,7 @@ def test_the_rest_of_a_batch_can_be_given_up(
     )
     with pytest.raises(ConnectorError):
         driver.run(0, [0, 1, 0])
-    client.delete(driver.committer._keys.queue)  # type: ignore[attr-defined]
+    client.delete(driver.committer.keys.queue)  # type: ignore[attr-defined]
     driver.restart()
     driver.run(0, [0, 1, 0])
     driver.run(1, [0])

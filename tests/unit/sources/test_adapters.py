@@ -31,6 +31,7 @@ from headrace.hosts.spark.sources.opening import are_exhausted, streams_of
 from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
 from headrace.spi.source_adapters import SourceAdapters
 from headrace.testing import LocalRunner, collect_locally
+from headrace.testing.programs import step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +108,7 @@ class Unknown(Source):
 def test_an_unknown_source_is_refused_with_the_line_of_the_program() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_source(Unknown(), None, "mine")
-    step = stream._origins[0].step
+    step = step_of(stream)
     with pytest.raises(UnsupportedStepError) as on_spark:
         streams_of(Unknown(), where=step.call_site)
     with pytest.raises(UnsupportedStepError) as locally:

@@ -291,7 +291,7 @@ def test_nothing_is_left_in_the_store_at_the_end() -> None:
         job.run_batch([(f"k{n}", n * 7) for n in range(200)])
         job.run_batch([(f"k{n}", n * 7 + 3) for n in range(200)])
         job.end_of_input()
-        left = [name for store in job._stores.values() for name in store.content]
+        left = [name for store in job.stores.values() for name in store.content]
         assert all(n.endswith((b"/buckets", b"\0d")) or n.startswith(b"task/") for n in left)
 
 

@@ -49,31 +49,31 @@ class RedisKeys:
     sink_uid: str
 
     @property
-    def _base(self) -> str:
+    def base(self) -> str:
         return f"{self.prefix}:{{{sink_hash(self.job_id, self.sink_uid)}}}"
 
     @property
     def marker(self) -> str:
         """A hash: the newest batch, and where in it the next command is."""
-        return f"{self._base}:marker"
+        return f"{self.base}:marker"
 
     @property
     def queue(self) -> str:
         """A list: the parts of the newest batch that are not through."""
-        return f"{self._base}:queue"
+        return f"{self.base}:queue"
 
     @property
     def staged(self) -> str:
         """A set: the parts that were staged."""
-        return f"{self._base}:staged"
+        return f"{self.base}:staged"
 
     def new_part(self, batch_id: int) -> str:
         """A list: the commands of one attempt of one subtask and batch; never the same key."""
-        return f"{self._base}:{batch_id}:{uuid.uuid4().hex}"
+        return f"{self.base}:{batch_id}:{uuid.uuid4().hex}"
 
     def batch_of(self, part: str) -> int:
         """The batch of a part's key."""
-        return int(part.removeprefix(f"{self._base}:").partition(":")[0])
+        return int(part.removeprefix(f"{self.base}:").partition(":")[0])
 
 
 class RedisClient(ServerClient[Any]):

@@ -33,8 +33,8 @@ class RedisCommitter(OnceCommitter):
     def __init__(self, target: RedisTarget, context: CommitterContext) -> None:
         self._target = target
         self._client = target.client()
-        self._keys = RedisKeys(target.prefix, context.job_id, context.sink_uid)
-        super().__init__(self._client.where, forget=f"the key {self._keys.marker}")
+        self.keys = RedisKeys(target.prefix, context.job_id, context.sink_uid)
+        super().__init__(self._client.where, forget=f"the key {self.keys.marker}")
         self._newest = self._client.run("read the newest batch of the sink", self._open)
         self.sweep(self._newest)
 
@@ -55,12 +55,12 @@ class RedisCommitter(OnceCommitter):
 
     def _open(self, redis: Any) -> int:
         # For people who look at the key.
-        names = {"job": self._keys.job_id, "sink": self._keys.sink_uid}
-        redis.hset(self._keys.marker, mapping=names)
+        names = {"job": self.keys.job_id, "sink": self.keys.sink_uid}
+        redis.hset(self.keys.marker, mapping=names)
         return self._newest_batch(redis)
 
     def _newest_batch(self, redis: Any) -> int:
-        found = redis.hget(self._keys.marker, "batch")
+        found = redis.hget(self.keys.marker, "batch")
         return -1 if found is None else int(found)
 
     def _apply(self, redis: Any, batch_id: int, parts: list[Staged]) -> int:
@@ -79,7 +79,7 @@ class RedisCommitter(OnceCommitter):
         script = redis.register_script(APPLY_BATCH)
         status = "more"
         while status == "more":
-            answer = script(keys=[self._keys.marker, self._keys.queue], args=arguments)
+            answer = script(keys=[self.keys.marker, self.keys.queue], args=arguments)
             status, *said = [text.decode(errors="replace") for text in answer]
             if status in _FAILURES:
                 raise self._failure(status, said, batch_id)
@@ -88,23 +88,23 @@ class RedisCommitter(OnceCommitter):
     def _key_of(self, redis: Any, batch_id: int, part: Staged) -> str:
         if part.place is not None:
             return part.place
-        return push_chunks(redis, self._keys, batch_id, part.content or ())
+        return push_chunks(redis, self.keys, batch_id, part.content or ())
 
     def _failure(self, status: str, said: list[str], batch_id: int) -> ConnectorError:
         message, fix = _FAILURES[status]
         return ConnectorError(
             message.format(*said, batch=batch_id),
             where=self._client.where,
-            fix=fix.format(queue=self._keys.queue),
+            fix=fix.format(queue=self.keys.queue),
         )
 
     def _remove(self, redis: Any, batch_id: int) -> None:
-        staged = [part.decode() for part in redis.smembers(self._keys.staged)]
-        queued = {part.decode() for part in redis.lrange(self._keys.queue, 0, -1)}
-        over = [p for p in staged if self._keys.batch_of(p) <= batch_id and p not in queued]
+        staged = [part.decode() for part in redis.smembers(self.keys.staged)]
+        queued = {part.decode() for part in redis.lrange(self.keys.queue, 0, -1)}
+        over = [p for p in staged if self.keys.batch_of(p) <= batch_id and p not in queued]
         if over:
             pipeline = redis.pipeline(transaction=False)
-            pipeline.unlink(*over).srem(self._keys.staged, *over).execute()
+            pipeline.unlink(*over).srem(self.keys.staged, *over).execute()
 
 
 _FAILURES = {
