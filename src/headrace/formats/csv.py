@@ -1,4 +1,4 @@
-"""CSV, under PyFlink's path: the writers.
+"""CSV: the writers.  The reader is in csv_reader.py
 
 In: a `CsvSchema` (csv_reader.py).  Out: a factory for `FileSink.for_bulk_format`, and a schema that
 turns single rows into bytes.  Next: formats/bulk_writers.py
@@ -11,31 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.serialization import SerializationSchema
 from headrace.errors import InvalidArgumentError
-from headrace.formats import csv_reader
 from headrace.formats.bulk_writers import CsvDialect
-from headrace.formats.csv_reader import CsvReaderFormat, CsvSchema, CsvSchemaBuilder
 from headrace.formats.record_fields import declared_names
 from headrace.formats.writer_factories import CsvWriters, csv_lines
-from headrace.missing import missing_attribute
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
     from headrace.formats.bulk_writers import CsvLines
+    from headrace.formats.csv_reader import CsvSchema
 
-__all__ = [
-    "CsvBulkWriters",
-    "CsvReaderFormat",
-    "CsvRowSerializationSchema",
-    "CsvSchema",
-    "CsvSchemaBuilder",
-]
-
-
-def __getattr__(name: str) -> Any:
-    # Further reading classes of csv_reader.py, such as CsvRowDeserializationSchema.
-    if not name.startswith("_") and hasattr(csv_reader, name):
-        return getattr(csv_reader, name)
-    return missing_attribute(__name__, name)
+__all__ = ["CsvBulkWriters", "CsvRowSerializationSchema"]
 
 
 class CsvBulkWriters:

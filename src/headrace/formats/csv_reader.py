@@ -1,7 +1,7 @@
 """CSV files: their columns and how to read them.
 
 In: a `CsvSchema`.  Out: `CsvReaderFormat` for `FileSource`.  Next:
-hosts/spark/sources/file_reader.py; csv.py beside this file re-exports both and adds the writers.
+hosts/spark/sources/file_reader.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""JSON, under PyFlink's path: the writers.
+"""JSON: the writers.  The reader is in json_reader.py
 
 In: rows.  Out: a schema that turns single rows into bytes, and a factory for
-`FileSink.for_bulk_format`.  Next: formats/bulk_writers.py.  The readers are in json_reader.py
-and can be imported from here too.
+`FileSink.for_bulk_format`.  Next: formats/bulk_writers.py
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from headrace.errors import InvalidArgumentError
 from headrace.formats.bulk_writers import json_line
 from headrace.formats.record_fields import declared_names, fields_with
 from headrace.formats.writer_factories import JsonLines
-from headrace.missing import missing_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,15 +20,6 @@ if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
 
 __all__ = ["JsonBulkWriters", "JsonRowSerializationSchema"]
-
-
-def __getattr__(name: str) -> Any:
-    if not name.startswith("_"):
-        from headrace.formats import json_reader
-
-        if hasattr(json_reader, name):
-            return getattr(json_reader, name)
-    return missing_attribute(__name__, name)
 
 
 class JsonBulkWriters:

@@ -1,7 +1,7 @@
 """Files with one JSON object a line.
 
 In: the row type of the objects.  Out: `JsonReaderFormat` for `FileSource`.
-Next: hosts/spark/sources/file_reader.py; json.py beside this file re-exports it.
+Next: hosts/spark/sources/file_reader.py.
 """
 
 from __future__ import annotations

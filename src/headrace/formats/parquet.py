@@ -1,31 +1,18 @@
-"""Parquet files, under PyFlink's path: the writers.
+"""Parquet files: the writers.  The reader is in parquet_reader.py
 
-In: rows.  Out: a factory for `FileSink.for_bulk_format`.  Next: formats/bulk_writers.py.
-The reader is in parquet_reader.py and can be imported from here too.
+In: rows.  Out: a factory for `FileSink.for_bulk_format`.  Next: formats/bulk_writers.py
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from headrace.formats.csv_reader import as_type_info
 from headrace.formats.writer_factories import ParquetWriters
-from headrace.missing import missing_attribute
 
-if TYPE_CHECKING:
-    from headrace.formats.parquet_reader import ParquetColumnarRowInputFormat
-
-__all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "ParquetColumnarRowInputFormat":
-        from headrace.formats import parquet_reader
-
-        return parquet_reader.ParquetColumnarRowInputFormat
-    return missing_attribute(__name__, name)
+__all__ = ["ParquetBulkWriters"]
 
 
 class ParquetBulkWriters:

@@ -1,7 +1,7 @@
 """Parquet files.
 
 In: the row type to read.  Out: `ParquetColumnarRowInputFormat` for `FileSource`.
-Next: hosts/spark/sources/file_reader.py; parquet.py beside this file re-exports it.
+Next: hosts/spark/sources/file_reader.py.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from headrace.common.types import Row
 from headrace.connectors.files import sink as file_system
 from headrace.connectors.files import sink_options as file_sink_options
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
+from headrace.datastream.formats import csv, json, parquet
 from headrace.errors import InvalidArgumentError, TypeMismatchError
-from headrace.formats import csv, json, parquet
 from headrace.formats.bulk_writers import CsvDialect
 from headrace.formats.writer_factories import csv_lines
 from headrace.spi import sink

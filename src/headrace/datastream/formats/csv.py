@@ -1,16 +1,11 @@
-"""Under PyFlink's path; written in formats/csv.py"""
+"""Under PyFlink's path; written in formats/csv.py and formats/csv_reader.py"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.formats.csv import (
-    CsvBulkWriters,
-    CsvReaderFormat,
-    CsvRowSerializationSchema,
-    CsvSchema,
-    CsvSchemaBuilder,
-)
+from headrace.formats.csv import CsvBulkWriters, CsvRowSerializationSchema
+from headrace.formats.csv_reader import CsvReaderFormat, CsvSchema, CsvSchemaBuilder
 from headrace.missing import missing_attribute
 
 __all__ = [
