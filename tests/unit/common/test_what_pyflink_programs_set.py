@@ -44,7 +44,7 @@ def test_deprecated_keys_and_durations() -> None:
 @pytest.mark.parametrize("key", ["my.app.setting", "input-path", "threshold", "company.team.kafka"])
 def test_a_key_of_the_programs_own_is_kept(key: str) -> None:
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict({key: "7"}))
-    assert env._settings().get_integer(key, 0) == 7
+    assert env.job_spec("job").configuration().get_integer(key, 0) == 7
 
 
 @pytest.mark.parametrize(

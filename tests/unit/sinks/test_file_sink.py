@@ -29,6 +29,7 @@ from headrace.datastream.connectors.file_system import (
 )
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.errors import ConnectorError, InvalidArgumentError, TypeMismatchError
+from headrace.formats.writer_factories import ParquetWriters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,9 +136,7 @@ def test_a_schema_names_the_columns_of_unnamed_records(tmp_path: Path) -> None:
 def test_an_untyped_record_that_does_not_fit_is_named(
     records: list[Any], message: str, tmp_path: Path
 ) -> None:
-    builder = FileSink.for_bulk_format(
-        str(tmp_path), FileSink.parquet(str(tmp_path))._settings.writers
-    )
+    builder = FileSink.for_bulk_format(str(tmp_path), ParquetWriters())
     with pytest.raises(TypeMismatchError) as caught:
         write(builder.build(), records)
     assert message in str(caught.value)
@@ -428,8 +427,7 @@ def test_waiting_files_are_published_when_compaction_is_turned_off(tmp_path: Pat
 
 
 def test_a_compactor_that_would_break_the_format_is_refused(tmp_path: Path) -> None:
-    writers = FileSink.parquet(str(tmp_path))._settings.writers
-    builder = FileSink.for_bulk_format(str(tmp_path), writers)
+    builder = FileSink.for_bulk_format(str(tmp_path), ParquetWriters())
     builder.enable_compact(compact(size_threshold=1), FileCompactor.concat_file_compactor())
     with pytest.raises(InvalidArgumentError, match="cannot be merged by writing one after"):
         builder.build()
