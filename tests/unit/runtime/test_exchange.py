@@ -14,6 +14,7 @@ from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.data.codec import codec_for
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import InternalError, InvalidArgumentError, KeyTypeError
 from headrace.runtime.exchange import outbox as outbox_module
 from headrace.runtime.exchange.buffers import (
@@ -41,6 +42,7 @@ from headrace.runtime.exchange.partition import (
 from headrace.runtime.key_groups import key_group_of, subtask_of
 from headrace.runtime.key_selectors import Keying
 from headrace.runtime.task import in_order
+from headrace.testing import LocalRunner
 
 PAIRS = Types.TUPLE([Types.LONG(), Types.STRING()])
 _pair = st.tuples(st.integers(-(2**63), 2**63 - 1), st.text(max_size=4))
@@ -325,3 +327,15 @@ def test_a_custom_partitioner_must_name_a_subtask_that_exists(target: int) -> No
     router.open(0, 3, 128)
     with pytest.raises(InvalidArgumentError, match=f"returned {target} for 'x'"):
         router.route(Records(["x"]))
+
+
+def test_a_later_stage_passes_messages_to_the_driver_unread() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    keyed = env.from_collection([]).key_by(lambda number: number).map(lambda number: number)
+    with LocalRunner(keyed, parallelism=1) as job:
+        job.run_batch([1])
+        header, body, padding = message_frame(MESSAGE, TO_DRIVER, "x" * 13)
+        unreadable = header + b"\xff" * len(body) + padding  # no pickle
+        sent = job.tasks[1, 0].run_packets([(0, 0, unreadable)], 1, "attempt")
+        frames = [bytes(frame.raw) for packet in sent for frame in frames_of(packet.content)]
+    assert unreadable in frames
