@@ -159,10 +159,10 @@ class Task:
         for (number, channel), timestamp in sorted(deferred.items(), key=itemgetter(1)):
             edge = self.stage.edges[number]
             self.gates[edge.target, edge.input].watermark(number, channel, timestamp)
-        now = self.clock()
+        self._end_of_part()
+        now = self.clock()  # behind all watermarks of the batch: who spoke in it is not idle
         for gate in self.gates.values():
             gate.check_idle(now)
-        self._end_of_part()
         self._advance_processing_time()
 
     def _take(self, frame: Frame, deferred: dict[tuple[int, str], int]) -> None:

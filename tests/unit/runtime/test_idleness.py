@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.common import WatermarkStrategy
+from headrace.common import WatermarkGenerator, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.functions import CoFlatMapFunction, KeyedCoProcessFunction
 from headrace.datastream.window import TumblingEventTimeWindows
@@ -122,6 +122,44 @@ def test_of_two_inputs_one_that_is_idle_does_not_hold_the_clock(
         assert job.run_batch([60], []) == []
         assert job.run_batch([], [56]) == [40, 50]
         assert job.end_of_input() == [60]
+
+
+class Highest(WatermarkGenerator):
+    """A generator of a program's own."""
+
+    def __init__(self) -> None:
+        self.highest = 0
+
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
+        self.highest = max(self.highest, event_timestamp)
+
+    def on_periodic_emit(self, output: Any) -> None:
+        output.emit_watermark(self.highest - 1)
+
+
+@pytest.mark.parametrize("generator", [False, True], ids=["built in", "own"])
+def test_records_that_do_not_move_event_time_keep_their_stream_from_being_idle(
+    *, generator: bool
+) -> None:
+    clock = [1000]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    timed = strategy()
+    if generator:
+        timed = (
+            WatermarkStrategy.for_generator(Highest)
+            .with_timestamp_assigner(lambda record, _: record)
+            .with_idleness("100 ms")
+        )
+    left, right = (
+        behind_a_stage(env.from_collection([])).assign_timestamps_and_watermarks(timed)
+        for _ in range(2)
+    )
+    with LocalRunner(joined(left, right), parallelism=1, clock=lambda: clock[0]) as job:
+        assert job.run_batch([5, 20], [30]) == [5]  # W(19) and W(29)
+        clock[0] += 101
+        assert job.run_batch([20], [40]) == []  # W(19) still
+        clock[0] += 101
+        assert job.run_batch([], [50]) == [20]  # now it is idle
 
 
 def test_a_step_that_has_only_idle_inputs_holds_nobody_up() -> None:

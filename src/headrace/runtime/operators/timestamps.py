@@ -144,6 +144,13 @@ class TimestampsOperator(Operator):
         elif timestamp > self.current_watermark:
             self.current_watermark = timestamp
             self.output.watermark(timestamp)
+        else:
+            self._say_active()
+
+    def _say_active(self) -> None:
+        """Records came that do not move event time: nobody must think the stream is idle."""
+        if self.strategy.idle_timeout_ms is not None and self.current_watermark > MIN_TIMESTAMP:
+            self.output.watermark(self.current_watermark)
 
 
 class GeneratorOperator(TimestampsOperator, WatermarkOutput):
@@ -164,6 +171,7 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
         self._store_key = f"{runtime.uid}/{_GENERATOR.name}".encode()
         self._stored: bytes | None = None
         self._pending: list[tuple[Any, int]] = []
+        self._had_records = False  # in the batch at hand
 
     def _new_generator(self) -> WatermarkGenerator:
         supplier = self.strategy.generator_supplier
@@ -183,6 +191,7 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
         if self.runtime.bounded:  # no event time before the end, so nobody is asked for it
             self.output.emit(stamped)
             return
+        self._had_records = True
         waiting: list[tuple[Any, int]] = []
         value: Any = None
         try:
@@ -220,10 +229,14 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
     def end_of_part(self) -> None:
         """The batch ends: the periodic call."""
         self._pending = []
+        before = self.current_watermark
         try:
             self.generator.on_periodic_emit(self)
         except Exception as error:
             raise self.failed(error) from error
+        if self._had_records and self.current_watermark == before:
+            self._say_active()
+        self._had_records = False
 
     def flush(self) -> None:
         if self.current_watermark == MAX_TIMESTAMP:  # the end: the next run has a new generator
