@@ -41,8 +41,9 @@ def load_only(what: str, points: list[EntryPoint]) -> Any:
     """
     point = points[0]
     if len(points) > 1:
+        packages = " and ".join(map(package_of, points))
         raise ConnectorError(
-            f"two packages provide a {what} {point.name!r}: {' and '.join(map(package_of, points))}",
+            f"two packages provide a {what} {point.name!r}: {packages}",
             where=f"entry points of the group {point.group}",
             fix="uninstall one of them, or import the class by its path",
         )

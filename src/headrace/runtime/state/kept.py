@@ -11,7 +11,7 @@ Next: runtime/state/declared.py, control/state_names.py
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.state.recorded import Recorded, record_key
@@ -19,6 +19,7 @@ from headrace.runtime.state.recorded import Recorded, record_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from headrace.common.opaque import JsonObject
     from headrace.runtime.pages.store import PageStore
     from headrace.spi.state import StateSpec
 
@@ -63,7 +64,7 @@ class KeptStates:
             self._declared.write(self._store)
             self._is_new = False
 
-    def take_news(self) -> dict[str, dict[str, dict[str, Any]]]:
+    def take_news(self) -> dict[str, dict[str, JsonObject]]:
         """What was stored for the first time since the last call: operator, state, its types."""
         news = {uid: store.take_news() for uid, store in self._stores.items()}
         return {uid: states for uid, states in news.items() if states}
@@ -86,7 +87,7 @@ class NoticingStore:
         self._uid = uid
         self._state_of = state_of
         self._seen: set[bytes] = set()  # tables
-        self._news: dict[str, dict[str, Any]] = {}  # by state; empty if it says nothing of itself
+        self._news: dict[str, JsonObject] = {}  # by state; empty if it says nothing of itself
 
     def put(self, key: bytes, content: bytes) -> None:
         """Store or replace."""
@@ -102,12 +103,12 @@ class NoticingStore:
             said = {} if record is None else asdict(Recorded.from_bytes(record))
             self._news[state.name] = said or self._news.get(state.name, {})
 
-    def take_news(self) -> dict[str, dict[str, Any]]:
+    def take_news(self) -> dict[str, JsonObject]:
         """What was noticed since the last call."""
         news, self._news = self._news, {}
         return news
 
     def forget(self) -> None:
-        """What was told may not have arrived: notice everything anew."""
+        """What was told may not have arrived: notice everything again."""
         self._seen.clear()
         self._news.clear()
