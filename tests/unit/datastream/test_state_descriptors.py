@@ -158,23 +158,6 @@ def test_counters_are_registered_at_first_use() -> None:
         context.get_histogram("n")
 
 
-def test_retry_strategies() -> None:
-    never: AsyncRetryStrategy[int] = AsyncRetryStrategy.no_restart()
-    assert not never.can_retry(1)
-    fixed: AsyncRetryStrategy[int] = AsyncRetryStrategy.fixed_delay(3, 100, lambda r: not r, None)
-    assert [fixed.can_retry(n) for n in (1, 2, 3)] == [True, True, False]
-    assert fixed.get_backoff_time_millis(2) == 100
-    growing: AsyncRetryStrategy[int] = AsyncRetryStrategy.exponential_backoff(
-        5, 10, 35, 2.0, None, None
-    )
-    assert [growing.get_backoff_time_millis(n) for n in (1, 2, 3, 4)] == [10, 20, 35, 35]
-    predicate = fixed.get_retry_predicate().result_predicate()
-    assert predicate is not None
-    assert predicate([])
-    with pytest.raises(InvalidArgumentError):
-        AsyncRetryStrategy.fixed_delay(0, 1, None, None)
-
-
 def test_memory_and_slot_sharing() -> None:
     size = MemorySize.of_mebi_bytes(1024)
     assert (size.get_bytes(), size.get_gibi_bytes(), str(size)) == (1 << 30, 1, "1 gb")
