@@ -1,18 +1,20 @@
-"""Whatever the order in which requests end, results leave as ordered_wait and unordered_wait say."""
+"""Whatever the order in which requests end, ordered_wait and unordered_wait keep theirs."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.data.records import Records
 from headrace.datastream import AsyncFunction
 from headrace.runtime.async_io.order import BetweenWatermarks, InOrder, Mark, Request
 from headrace.testing import Harness
+
+if TYPE_CHECKING:
+    from headrace.data.records import Records
 
 # A stream: True is a record, False a watermark; and numbers that choose what ends next.
 STREAMS = st.lists(st.booleans(), max_size=30)
@@ -31,7 +33,7 @@ def segments(shape: list[Any]) -> list[list[Any]]:
     return [sorted(segment) for segment in found]
 
 
-# --- the order alone: requests begin and end in any interleaving ------------------------------------
+# --- the order alone: requests begin and end in any interleaving ---------------------------------
 
 
 def played(kind: Any, stream: list[bool], choices: list[int]) -> tuple[list[Any], list[Any], Any]:
@@ -78,7 +80,7 @@ def test_without_watermarks_results_leave_as_they_end(count: int, choices: list[
     assert out == [request.value for request in ends]
 
 
-# --- the operator: requests end in a given order, in a real event loop ------------------------------
+# --- the operator: requests end in a given order, in a real event loop ---------------------------
 
 
 class Conducted(AsyncFunction[int, int]):

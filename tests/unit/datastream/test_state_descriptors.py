@@ -15,7 +15,6 @@ from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import (
     AggregateFunction,
-    AsyncRetryStrategy,
     KeyedProcessFunction,
     MapFunction,
     ReduceFunction,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +15,9 @@ from headrace.datastream import AsyncFunction, AsyncRetryStrategy
 from headrace.errors import StateError, UserFunctionError
 from headrace.runtime.async_io.event_loop import EventLoop
 from headrace.testing import Harness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FOREVER_S = 3600
 
@@ -61,7 +63,7 @@ def test_no_result_is_fine() -> None:
         assert fed(harness, 1, 2, 3) == []
 
 
-# --- capacity ------------------------------------------------------------------------------------
+# --- capacity ----------------------------------------------------------------------------------
 
 
 class Crowd(AsyncFunction[int, int]):
@@ -137,7 +139,7 @@ def test_the_operator_waits_when_more_are_held_up_than_are_asked_about() -> None
         assert time.monotonic() - began > 0.1
 
 
-# --- watermarks ----------------------------------------------------------------------------------
+# --- watermarks --------------------------------------------------------------------------------
 
 
 def test_a_watermark_waits_for_the_records_in_front_of_it_and_holds_nothing_up() -> None:
@@ -166,7 +168,7 @@ def test_a_watermark_goes_on_at_once_when_nothing_is_under_way() -> None:
         assert harness.watermarks == [5, (1 << 63) - 1]
 
 
-# --- timeouts ------------------------------------------------------------------------------------
+# --- timeouts ----------------------------------------------------------------------------------
 
 
 class Slow(AsyncFunction[int, Any]):
@@ -245,7 +247,7 @@ def test_without_timeout_a_job_fails_with_the_record_that_took_too_long() -> Non
     assert caught.value.record == "-7"
 
 
-# --- asking again ----------------------------------------------------------------------------------
+# --- asking again --------------------------------------------------------------------------------
 
 
 class Flaky(AsyncFunction[int, Any]):
@@ -345,7 +347,7 @@ def test_a_predicate_that_raises_ends_the_job() -> None:
         fed(harness, 1)
 
 
-# --- errors ----------------------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------
 
 
 class Raising(AsyncFunction[int, int]):
@@ -412,7 +414,7 @@ def test_a_coroutine_cannot_end_the_loop_of_all(error: BaseException) -> None:
         assert fed(harness, 2) == [2]
 
 
-# --- the life of the function and of the loop --------------------------------------------------------
+# --- the life of the function and of the loop ----------------------------------------------------
 
 
 class Life(AsyncFunction[int, Any]):
@@ -501,7 +503,7 @@ def test_closing_calls_off_what_is_under_way() -> None:
     assert function.cancelled == [-1, -2]
 
 
-# --- speed -------------------------------------------------------------------------------------------
+# --- speed ---------------------------------------------------------------------------------------
 
 
 def test_requests_wait_together_not_one_after_the_other() -> None:

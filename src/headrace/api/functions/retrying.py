@@ -67,9 +67,11 @@ class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
         self._exception_predicate = exception_predicate
 
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
+        """True for results to be asked for again; None if all results are fine."""
         return self._result_predicate
 
     def exception_predicate(self) -> Callable[[Exception], bool] | None:
+        """True for exceptions after which to ask again; None if none is."""
         return self._exception_predicate
 
 
@@ -77,12 +79,15 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
     """The first answer counts."""
 
     def can_retry(self, current_attempts: int) -> bool:
+        """Never."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """Not asked for."""
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """All answers are fine."""
         return RetryPredicate(None, None)
 
 
@@ -102,16 +107,19 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
+        """Whether attempts are left; the first one does not count."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """Always the same."""
         return self._backoff_time_millis
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """Which answers are worth asking again."""
         return self._predicate
 
 
-class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
+class ExponentialBackoffDelayRetryStrategy(FixedDelayRetryStrategy[OUT], Generic[OUT]):
     """Up to `max_attempts` further attempts; each pause is `multiplier` times the one before.
 
     The pause follows from the number of attempts alone. PyFlink's object remembers the last one of
@@ -133,27 +141,20 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
             max_retry_delay=max_retry_delay,
             multiplier=multiplier,
         )
-        self._max_attempts = max_attempts
-        self._initial_delay = initial_delay
+        super().__init__(max_attempts, initial_delay, result_predicate, exception_predicate)
         self._max_retry_delay = max_retry_delay
         self._multiplier = multiplier
-        self._predicate = RetryPredicate(result_predicate, exception_predicate)
-
-    def can_retry(self, current_attempts: int) -> bool:
-        return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """The initial delay after the first attempt, then more, up to the maximum."""
         # step by step: each pause is cut to whole milliseconds and to the maximum, as in Flink,
         # and a high power of the multiplier never comes about
-        delay = self._initial_delay
+        delay = self._backoff_time_millis
         for _ in range(current_attempts - 1):
             delay = int(min(delay * self._multiplier, self._max_retry_delay))
             if delay == self._max_retry_delay:
                 break
         return delay
-
-    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        return self._predicate
 
 
 def _check_positive(**arguments: float) -> None:
