@@ -151,8 +151,8 @@ class ExponentialBackoffDelayRetryStrategy(FixedDelayRetryStrategy[OUT], Generic
         # and a high power of the multiplier never comes about
         delay = self._backoff_time_millis
         for _ in range(current_attempts - 1):
-            delay = int(min(delay * self._multiplier, self._max_retry_delay))
-            if delay == self._max_retry_delay:
+            last, delay = delay, int(min(delay * self._multiplier, self._max_retry_delay))
+            if delay == last:
                 break
         return delay
 
