@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.datastream import AsyncFunction
-from headrace.runtime.async_io.order import BetweenWatermarks, InOrder, Mark, Request
+from headrace.runtime.async_io.order import AsyncRequest, BetweenWatermarks, InOrder, Mark
 from headrace.testing import Harness
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def played(kind: Any, stream: list[bool], choices: list[int]) -> tuple[list[Any]
     out: list[Any] = []
     ends: list[Any] = []
     order = kind(lambda item: out.append(W if isinstance(item, Mark) else item.value))
-    running: list[Request] = []
+    running: list[AsyncRequest] = []
     came: list[Any] = []
     chosen = iter(choices)
     for number, is_record in enumerate(stream):
         if is_record:
-            running.append(Request(number, None))
+            running.append(AsyncRequest(number, None))
             order.add(running[-1])
         else:
             order.add_mark(Mark(number, ""))

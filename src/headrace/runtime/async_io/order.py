@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Request:
+class AsyncRequest:
     """A record that is asked about."""
 
     __slots__ = ("deadline", "done", "results", "segment", "task", "timestamp", "value")
@@ -50,7 +50,7 @@ class Order(Protocol):
     # how many requests have not left
     size: int
 
-    def add(self, request: Request) -> None:
+    def add(self, request: AsyncRequest) -> None:
         """A request begins."""
         ...
 
@@ -58,7 +58,7 @@ class Order(Protocol):
         """A watermark follows what was added so far."""
         ...
 
-    def complete(self, request: Request) -> None:
+    def complete(self, request: AsyncRequest) -> None:
         """The results of a request are in."""
         ...
 
@@ -66,12 +66,12 @@ class Order(Protocol):
 class InOrder:
     """Results leave in the order of their records."""
 
-    def __init__(self, release: Callable[[Request | Mark], None]) -> None:
+    def __init__(self, release: Callable[[AsyncRequest | Mark], None]) -> None:
         self.size = 0
         self._release = release
-        self._queue: deque[Request | Mark] = deque()
+        self._queue: deque[AsyncRequest | Mark] = deque()
 
-    def add(self, request: Request) -> None:
+    def add(self, request: AsyncRequest) -> None:
         """A request begins."""
         self._queue.append(request)
         self.size += 1
@@ -81,7 +81,7 @@ class InOrder:
         self._queue.append(mark)
         self._release_done()
 
-    def complete(self, request: Request) -> None:
+    def complete(self, request: AsyncRequest) -> None:
         """The results of a request are in."""
         request.done = True
         self._release_done()
@@ -90,7 +90,7 @@ class InOrder:
         queue = self._queue
         while queue:
             first = queue[0]
-            if isinstance(first, Request):
+            if isinstance(first, AsyncRequest):
                 if not first.done:
                     return
                 self.size -= 1
@@ -103,7 +103,7 @@ class _Segment:
 
     open: int = 0
     # done, while an earlier segment holds them back
-    done: list[Request] = field(default_factory=list)
+    done: list[AsyncRequest] = field(default_factory=list)
     # the watermark that ends it; None for the last segment
     end: Mark | None = None
 
@@ -111,12 +111,12 @@ class _Segment:
 class BetweenWatermarks:
     """Results leave as they are ready, but stay between the watermarks their record was between."""
 
-    def __init__(self, release: Callable[[Request | Mark], None]) -> None:
+    def __init__(self, release: Callable[[AsyncRequest | Mark], None]) -> None:
         self.size = 0
         self._release = release
         self._segments: deque[_Segment] = deque([_Segment()])
 
-    def add(self, request: Request) -> None:
+    def add(self, request: AsyncRequest) -> None:
         """A request begins."""
         request.segment = self._segments[-1]
         request.segment.open += 1
@@ -128,7 +128,7 @@ class BetweenWatermarks:
         self._segments.append(_Segment())
         self._advance()
 
-    def complete(self, request: Request) -> None:
+    def complete(self, request: AsyncRequest) -> None:
         """The results of a request are in."""
         segment, request.segment = request.segment, None
         assert segment is not None

@@ -19,7 +19,7 @@ from collections import deque
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.async_io.order import BetweenWatermarks, InOrder, Mark, Request
+from headrace.runtime.async_io.order import AsyncRequest, BetweenWatermarks, InOrder, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -69,12 +69,12 @@ class Requests:
         self._forget()
 
     def _forget(self) -> None:
-        self._inbox: deque[Request | Mark] = deque()
-        self._released: deque[Request | Mark] = deque()
+        self._inbox: deque[AsyncRequest | Mark] = deque()
+        self._released: deque[AsyncRequest | Mark] = deque()
         # from here on: of the loop's thread
         self._order: Order = self._make_order(self._released.append)
-        self._running: dict[asyncio.Task[None], Request] = {}
-        self._deadlines: deque[Request] = deque()
+        self._running: dict[asyncio.Task[None], AsyncRequest] = {}
+        self._deadlines: deque[AsyncRequest] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._awaited: Callable[[], bool] | None = None
 
@@ -83,7 +83,7 @@ class Requests:
     def put(self, records: Records) -> None:
         """Ask about records; waits while more of them are held up than are asked about."""
         values, times = records.values, records.timestamps
-        self._inbox.extend(map(Request, values, repeat(None) if times is None else times))
+        self._inbox.extend(map(AsyncRequest, values, repeat(None) if times is None else times))
         self._under_way += len(values)
         self._wake()
         if len(self._inbox) > self._capacity:
@@ -95,7 +95,7 @@ class Requests:
         self._under_way += 1
         self._wake()
 
-    def take(self) -> Iterator[Request | Mark]:
+    def take(self) -> Iterator[AsyncRequest | Mark]:
         """What has come back and may leave."""
         released = self._released
         while released:
@@ -146,12 +146,12 @@ class Requests:
                 continue
             if order.size >= self._capacity:
                 break
-            request: Request = inbox.popleft()  # type: ignore[assignment]
+            request: AsyncRequest = inbox.popleft()  # type: ignore[assignment]
             order.add(request)
             self._begin(request)
         self._tell()
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: AsyncRequest) -> None:
         self._start(request, self._attempts.ask)
         if self._timeout_s > 0:
             request.deadline = self._loop.loop.time() + self._timeout_s
@@ -159,13 +159,13 @@ class Requests:
             if self._timer is None:
                 self._timer = self._loop.loop.call_at(request.deadline, self._expire)
 
-    def _start(self, request: Request, ask: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:
+    def _start(self, request: AsyncRequest, ask: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:
         task = request.task = self._loop.loop.create_task(self._answer(request, ask))
         self._running[task] = request  # asyncio itself holds tasks weakly
         task.add_done_callback(self._running.pop)
 
     async def _answer(
-        self, request: Request, ask: Callable[[Any], Coroutine[Any, Any, Any]]
+        self, request: AsyncRequest, ask: Callable[[Any], Coroutine[Any, Any, Any]]
     ) -> None:
         own = request.task
         try:
@@ -180,7 +180,7 @@ class Requests:
             self._drop_deadlines()
             self._fill()
 
-    def _fail(self, error: BaseException, request: Request) -> None:
+    def _fail(self, error: BaseException, request: AsyncRequest) -> None:
         if self.failure is None:
             self.failure = (error, request.value)
         self._tell()
@@ -202,7 +202,7 @@ class Requests:
         if self._deadlines:
             self._timer = self._loop.loop.call_at(self._deadlines[0].deadline, self._expire)
 
-    def _give_up(self, request: Request) -> None:
+    def _give_up(self, request: AsyncRequest) -> None:
         given_up = request.task
         self._start(request, self._attempts.ask_late)  # from now on the answer that counts
         assert given_up is not None
