@@ -125,6 +125,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "map_of_a_number": lambda: pairs().map(3),
     "map_of_a_class": lambda: pairs().map(Upper),
     "map_of_a_filter_function": lambda: pairs().map(Odd()),
+    "map_of_an_async_function": lambda: pairs().map(Ask()),
     "keyed_map_of_none": lambda: keyed().map(None),
     "flat_map_of_none": lambda: pairs().flat_map(None),
     "filter_of_text": lambda: pairs().filter("x"),

@@ -10,12 +10,13 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from headrace.api.functions import AsyncFunction
 from headrace.errors import UserFunctionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headrace.api.functions import AsyncFunction, AsyncRetryStrategy
+    from headrace.api.functions import AsyncRetryStrategy
 
 
 class Attempts:
@@ -56,10 +57,25 @@ class Attempts:
 
     async def ask_late(self, value: Any) -> list[Any]:
         """The results for a record whose time is over; `timeout` may be ``async``."""
-        results: Any = self._function.timeout(value)
+        try:
+            results: Any = self._function.timeout(value)
+        except TimeoutError as error:
+            if getattr(type(self._function), "timeout", None) is AsyncFunction.timeout:
+                raise _no_answer(error) from error
+            raise
         if inspect.isawaitable(results):
             results = await results
         return as_list(results, "timeout")
+
+
+def _no_answer(error: TimeoutError) -> UserFunctionError:
+    """The error of a function that does not say what to do when time is over."""
+    told = UserFunctionError(
+        "no answer came within the timeout",
+        fix="allow more time, or write timeout(self, value), which returns what to put out then",
+    )
+    told.original = f"TimeoutError: {error}"
+    return told
 
 
 def as_list(results: Any, method: str) -> list[Any]:
