@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from headrace.api.functions.retrying import NO_RETRY_STRATEGY
-from headrace.common import Types, WatermarkStrategy
+from headrace.common import Configuration, RestartStrategies, Types, WatermarkStrategy
 from headrace.common.time import Duration, Time
 from headrace.datastream import (
     AsyncDataStream,
@@ -23,9 +24,13 @@ from headrace.datastream.async_retry_predicates import (
     exception_type_predicate,
     has_exception_predicate,
 )
+from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import InvalidArgumentError, UserFunctionError
 from headrace.testing import LocalRunner, collect_locally
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 WAITS = [AsyncDataStream.ordered_wait, AsyncDataStream.unordered_wait]
@@ -167,6 +172,34 @@ def test_a_failure_further_down_calls_the_requests_off() -> None:
             # more than are asked about at a time, so results leave before the end of the list
             job.run_batch([0, 0, 0, 0, 1, 1, 1])
         assert set(asked) == {1}
+
+
+class FailsOnce(AsyncFunction[int, dict[str, int]]):
+    def __init__(self, flag: Path) -> None:
+        self.flag = flag
+
+    async def async_invoke(self, value: int) -> list[dict[str, int]]:
+        await asyncio.sleep(0.001 * (5 - value % 5))
+        if value == 13 and self.flag.exists():
+            self.flag.unlink()
+            raise ConnectionError("gone")
+        return [{"n": value}]
+
+
+def test_a_job_on_the_local_host_goes_on_after_a_failure(tmp_path: Path) -> None:
+    configuration = Configuration()
+    configuration.set_string("headrace.execution.host", "local")
+    configuration.set_string("source.max-records-per-batch", "5")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1, 10))
+    (tmp_path / "flag").touch()
+    numbers = env.from_sequence(0, 29).rebalance()
+    waited = AsyncDataStream.unordered_wait(numbers, FailsOnce(tmp_path / "flag"), "60 s", 3)
+    waited.sink_to(FileSink.json(str(tmp_path / "out")))
+    env.execute("async")
+    assert not (tmp_path / "flag").exists()
+    lines = [line for file in (tmp_path / "out").glob("part-*") for line in file.open()]
+    assert sorted(json.loads(line)["n"] for line in lines) == list(range(30))
 
 
 @pytest.mark.parametrize("wait", WAITS)

@@ -17,7 +17,7 @@ from headrace.runtime.async_io.event_loop import EventLoop
 from headrace.testing import Harness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FOREVER_S = 3600
 
@@ -39,6 +39,14 @@ def fed(harness: Harness, *values: Any) -> list[Any]:
     harness.operator.process(Records(list(values), None), 0)
     harness.end_of_batch()
     return harness.take_output()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for the event loop's thread."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 class Twice(AsyncFunction[int, int]):
@@ -109,7 +117,8 @@ def test_results_that_wait_for_an_earlier_one_take_room_as_in_flink() -> None:
     with Harness.for_async_function(Stuck(), capacity=3) as harness:
         function: Any = harness.operator.function  # type: ignore[attr-defined]
         harness.process_elements(0, 1, 2, 3)
-        time.sleep(0.05)
+        until(lambda: len(function.asked) == 3)
+        time.sleep(0.02)  # for the fourth, if it were let in
         assert function.asked == [0, 1, 2]
         harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
         harness.end_of_batch()
@@ -120,8 +129,7 @@ def test_without_order_a_slow_request_takes_one_place_only() -> None:
     with Harness.for_async_function(Stuck(), capacity=2, ordered=False) as harness:
         function: Any = harness.operator.function  # type: ignore[attr-defined]
         harness.operator.process(Records(list(range(50))), 0)
-        while len(function.asked) < 50:
-            time.sleep(0.001)
+        until(lambda: len(function.asked) == 50)
         harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
         harness.end_of_batch()
         assert harness.output == [*range(1, 50), 0]
@@ -148,8 +156,7 @@ def test_a_watermark_waits_for_the_records_in_front_of_it_and_holds_nothing_up()
         harness.process_element(0, timestamp=5)
         harness.process_watermark(5)
         harness.process_element(1, timestamp=6)
-        while len(function.asked) < 2:  # the record behind the watermark is asked about already
-            time.sleep(0.001)
+        until(lambda: len(function.asked) == 2)  # also about the record behind the watermark
         harness.process_watermark(6)
         assert (harness.output, harness.watermarks) == ([], [])
         harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
@@ -174,12 +181,12 @@ def test_a_watermark_goes_on_at_once_when_nothing_is_under_way() -> None:
 class Slow(AsyncFunction[int, Any]):
     """Takes forever for negative records."""
 
-    cancelled: list[int]
-
     def open(self, runtime_context: Any) -> None:
-        self.cancelled = []
+        self.asked: list[int] = []
+        self.cancelled: list[int] = []
 
     async def async_invoke(self, value: int) -> list[Any]:
+        self.asked.append(value)
         try:
             await asyncio.sleep(FOREVER_S if value < 0 else 0)
         except asyncio.CancelledError:
@@ -316,11 +323,11 @@ def test_the_timeout_is_for_all_attempts_together() -> None:
             return ["late"]
 
     retries: Any = AsyncRetryStrategy.fixed_delay(1_000_000, 5, None, has_failed)
-    with Harness.for_async_function(Hopeless(), timeout=100, retries=retries) as harness:
+    with Harness.for_async_function(Hopeless(), timeout=300, retries=retries) as harness:
         assert fed(harness, 1_000_000) == ["late"]
         asked: dict[int, int] = harness.operator.function.asked  # type: ignore[attr-defined]
         count = asked[1_000_000]
-        assert 1 < count <= 21
+        assert 1 < count <= 61
         time.sleep(0.05)
         assert asked[1_000_000] == count  # called off
 
@@ -497,9 +504,9 @@ def test_all_operators_of_a_process_share_one_loop() -> None:
 
 def test_closing_calls_off_what_is_under_way() -> None:
     with Harness.for_async_function(Slow()) as harness:
-        harness.process_elements(-1, -2)
-        time.sleep(0.02)
         function: Any = harness.operator.function  # type: ignore[attr-defined]
+        harness.process_elements(-1, -2)
+        until(lambda: len(function.asked) == 2)
     assert function.cancelled == [-1, -2]
 
 
