@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 WAITS = [AsyncDataStream.ordered_wait, AsyncDataStream.unordered_wait]
-asked: list[Any] = []  # functions are pickled by reference to this module, so they all see it
+# functions are pickled by reference to this module, so they all see these
+asked: list[Any] = []
+now = [0]
 
 
 def new_env(parallelism: int = 2) -> StreamExecutionEnvironment:
@@ -124,21 +126,23 @@ def test_results_reach_the_windows_of_their_records(wait: Any, exchange: bool) -
         assert job.end_of_input() == [("a", 10 + 11)]
 
 
-def test_records_of_timers_are_waited_for_too() -> None:
-    class Later(KeyedProcessFunction):
-        def process_element(self, value: Any, ctx: Any) -> Any:
-            ctx.timer_service().register_processing_time_timer(100)
+class Later(KeyedProcessFunction):
+    """Its timers are due as soon as the records of the batch are in."""
 
-        def on_timer(self, timestamp: int, ctx: Any) -> Any:
-            yield ctx.get_current_key()
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_processing_time_timer(100)
+        now[0] = 200
 
-    now = [0]
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key()
+
+
+def test_records_of_timers_that_fire_when_all_input_is_in_are_waited_for_too() -> None:
+    now[0] = 0
     timers = new_env(1).from_collection([], Types.LONG()).key_by(lambda n: n).process(Later())
     waited = AsyncDataStream.ordered_wait(timers, Backwards(), "5 s")
     with LocalRunner(waited, parallelism=1, clock=lambda: now[0]) as job:
-        assert job.run_batch([3]) == []
-        now[0] = 200
-        assert job.tick() == [3]
+        assert job.run_batch([3]) == [3]
 
 
 @pytest.mark.parametrize("wait", WAITS)
