@@ -18,6 +18,9 @@ PAGES: dict[str, tuple[str, list[str]]] = {
         [
             "headrace.datastream",
             "headrace.datastream.data_stream",
+            "headrace.datastream.async_data_stream",
+            "headrace.datastream.async_retry_predicates",
+            "headrace.datastream.async_retry_strategies",
             "headrace.datastream.connected_streams",
             "headrace.datastream.windowed_stream",
             "headrace.datastream.joined_streams",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 # Where the programs of a page of docs/ run: in this process, or on Spark.
 LOCAL = [
+    "async-io.md",
     "execution-mode.md",
     "expressions.md",
     "how-to/cluster.md",

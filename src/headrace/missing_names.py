@@ -7,9 +7,6 @@ from __future__ import annotations
 
 # with everything below them
 MODULES: dict[str, str] = {
-    "headrace.datastream.async_data_stream": "asynchronous functions need operator state for requests under way; call the service in a `map`",
-    "headrace.datastream.async_retry_predicates": "asynchronous functions need operator state for requests under way; call the service in a `map`",
-    "headrace.datastream.async_retry_strategies": "asynchronous functions need operator state for requests under way; call the service in a `map`",
     "headrace.datastream.connectors.cassandra": "a Java sink of Flink's; write a `Sink` in Python, or use `to_dataframe` and Spark's writer",
     "headrace.datastream.connectors.dynamic_kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.hybrid_source": "switching between sources needs their positions at the switch; use `union` meanwhile",
@@ -34,6 +31,5 @@ NAMES: dict[str, str] = {
     "headrace.datastream.formats.json:JsonRowDeserializationSchema": "for message queues, which come later; files are read with `CsvReaderFormat` and `JsonReaderFormat`",
     "headrace.datastream.formats.parquet:AvroParquetReaders": "Avro needs a schema type of its own; use Parquet, CSV or JSON",
     "headrace.datastream.formats.parquet:AvroParquetWriters": "Avro needs a schema type of its own; use Parquet, CSV or JSON",
-    "headrace.datastream.functions:AsyncFunctionDescriptor": "asynchronous functions need operator state for requests under way; call the service in a `map`",
-    "headrace.datastream:AsyncDataStream": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream.functions:AsyncFunctionDescriptor": "internal to PyFlink: how a function is handed to the JVM; use `AsyncDataStream`",
 }

@@ -102,7 +102,7 @@ def others() -> list[str]:
 def test_an_example_that_needs_what_is_missing_says_so(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kafka, Pulsar, the Table API, asynchronous functions."""
+    """Kafka, Pulsar, the Table API."""
     monkeypatch.setattr("sys.argv", ["example.py"])
     run(name, tmp_path, "example")  # imports, and defines its functions
     with pytest.raises(HeadraceError) as caught:

@@ -25,6 +25,9 @@ MODULES = (
     "pyflink.common.serialization",
     "pyflink.common.typeinfo",
     "pyflink.datastream",
+    "pyflink.datastream.async_data_stream",
+    "pyflink.datastream.async_retry_predicates",
+    "pyflink.datastream.async_retry_strategies",
     "pyflink.datastream.connectors",
     "pyflink.datastream.connectors.base",
     "pyflink.datastream.connectors.file_system",
@@ -68,7 +71,9 @@ def public_names(module: types.ModuleType) -> list[str]:
     return sorted(
         name
         for name, value in vars(module).items()
-        if is_public(name) and inspect.isclass(value) and value.__module__ == module.__name__
+        if is_public(name)
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module.__name__
     )
 
 

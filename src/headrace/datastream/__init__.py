@@ -62,6 +62,9 @@ if TYPE_CHECKING:
         Window,
         WindowAssigner,
     )
+    from headrace.datastream.async_data_stream import (
+        AsyncDataStream,
+    )
     from headrace.datastream.checkpoint_config import (
         CheckpointConfig,
     )
@@ -126,6 +129,7 @@ __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -195,6 +199,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "async_data_stream": ("AsyncDataStream",),
     "checkpoint_config": ("CheckpointConfig",),
     "checkpoint_storage": (
         "CheckpointStorage",

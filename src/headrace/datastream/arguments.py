@@ -37,6 +37,7 @@ _TAKEN_BY = {
     "process_element1": "connect(...).process",
     "get_result": "window(...).aggregate",
     "invoke": "add_sink",
+    "async_invoke": "AsyncDataStream.ordered_wait",
 }
 
 

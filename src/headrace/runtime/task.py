@@ -37,7 +37,6 @@ from headrace.runtime.exchange.control_packets import wake_up
 from headrace.runtime.exchange.outbox import Outbox, Packet
 from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
-from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.sorted_inputs import SortedInputs
 from headrace.runtime.state.kept import KeptStates
@@ -124,6 +123,8 @@ class Task:
                 yield from self.outbox.take_full()
             self._end()
         except Exception as error:
+            for operator in self.operators.values():
+                operator.abandon_batch()
             # Packets that left already are waited for by number, so counting must go on.
             self.outbox.drop_unfinished()
             self._post(("error", pickle_error(error)))
@@ -203,6 +204,7 @@ class Task:
                 if edge.target == uid and not edge.chained:
                     gate = self.gates[uid, edge.input]
                     gate.watermark(edge.id, ALL_CHANNELS, MAX_TIMESTAMP)
+            operator.end_of_part()
             yield
 
     def _run_source(self, parts: Iterable[tuple[str, Records]]) -> Iterator[None]:
@@ -210,16 +212,14 @@ class Task:
             self.channel.name = f"{self.stage.source}/{split}"
             self.source_output.emit(records)
             yield
-        if not self.stage.bounded:
-            self._end_of_part()
+        self._end_of_part()
         if self.stage.uses_time:
             wake_up(self.outbox, self.stage.slots)
 
     def _end_of_part(self) -> None:
-        """All records of the batch are in: let watermarks follow them."""
-        for operator in self.operators.values():
-            if isinstance(operator, TimestampsOperator):
-                operator.end_of_part()
+        """All records of the batch are in: let what waited for that follow them."""
+        for operator in self.operators.values():  # in the order of the program: producers first
+            operator.end_of_part()
 
     def _advance_processing_time(self) -> None:
         now = self.clock()

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import cloudpickle
 
+from headrace.api.functions.retrying import NO_RETRY_STRATEGY
 from headrace.api.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -31,11 +32,13 @@ from headrace.api.state import (
     ReducingStateDescriptor,
     StateDescriptor,
 )
+from headrace.common.time import to_millis
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
 from headrace.errors import InvalidArgumentError
 from headrace.runtime.chain import Channel
 from headrace.runtime.key_selectors import Keying, key_selector
 from headrace.runtime.metrics import OperatorMetrics
+from headrace.runtime.operators.asynchronous import AsyncOperator
 from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.operators.broadcast import broadcast_operator
 from headrace.runtime.operators.connected import CoOperator, KeyedCoOperator
@@ -61,8 +64,10 @@ from headrace.runtime.windows.strategies import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headrace.api.functions import AsyncRetryStrategy
     from headrace.api.output_tag import OutputTag
     from headrace.common.opaque import FieldOrSelector, UserFunction
+    from headrace.common.time import DurationLike
     from headrace.runtime.state.provider import StateProvider
     from headrace.runtime.windows.strategy import WindowStrategy
 
@@ -170,6 +175,26 @@ class Harness:
         """A ProcessFunction."""
         return Harness(ProcessOperator(function), **options)
 
+    @classmethod
+    def for_async_function(
+        cls,
+        function: Any,
+        *,
+        ordered: bool = True,
+        timeout: DurationLike = 0,
+        capacity: int = 100,
+        retries: AsyncRetryStrategy[Any] = NO_RETRY_STRATEGY,
+    ) -> Harness:
+        """An AsyncFunction; `end_of_batch` waits for the requests that are under way."""
+        operator = AsyncOperator(
+            function,
+            ordered=ordered,
+            timeout_ms=to_millis(timeout),
+            capacity=capacity,
+            retries=retries,
+        )
+        return Harness(operator)
+
     # --- feeding ---------------------------------------------------------------------------------
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
@@ -194,6 +219,13 @@ class Harness:
     def end_of_input(self) -> None:
         """No more records: event time reaches its maximum."""
         self.process_watermark(MAX_TIMESTAMP)
+        self.operator.end_of_part()
+
+    def end_of_batch(self) -> None:
+        """A batch ends: what waited for that comes out, and state is written."""
+        self.operator.end_of_part()
+        self.operator.flush()
+        self.operator.begin_batch()
 
     def set_processing_time(self, timestamp: int) -> None:
         """The wall clock shows `timestamp`; timers that are due fire."""
@@ -248,8 +280,8 @@ class Harness:
     # --- restarts --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[bytes, bytes]:
-        """What a checkpoint would keep."""
-        self.operator.flush()
+        """What a checkpoint would keep: it is taken at the end of a batch."""
+        self.end_of_batch()
         return self._store.snapshot()
 
     def restore(self, snapshot: dict[bytes, bytes]) -> None:

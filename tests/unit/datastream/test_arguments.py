@@ -13,6 +13,9 @@ from golden.compare import assert_golden
 from headrace.common import Types
 from headrace.datastream import (
     AggregateFunction,
+    AsyncDataStream,
+    AsyncFunction,
+    AsyncRetryStrategy,
     CoMapFunction,
     DataStream,
     FilterFunction,
@@ -72,6 +75,16 @@ class Total(AggregateFunction):
         return acc_a + acc_b
 
 
+class Ask(AsyncFunction):
+    async def async_invoke(self, value: Any) -> Any:
+        return [value]
+
+
+class AskPlainly(AsyncFunction):
+    def async_invoke(self, value: Any) -> Any:
+        return [value]
+
+
 class First(KeySelector):
     def get_key(self, value: Any) -> Any:
         return value[0]
@@ -115,6 +128,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "map_of_a_number": lambda: pairs().map(3),
     "map_of_a_class": lambda: pairs().map(Upper),
     "map_of_a_filter_function": lambda: pairs().map(Odd()),
+    "map_of_an_async_function": lambda: pairs().map(Ask()),
     "keyed_map_of_none": lambda: keyed().map(None),
     "flat_map_of_none": lambda: pairs().flat_map(None),
     "filter_of_text": lambda: pairs().filter("x"),
@@ -162,6 +176,25 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "sink_to_a_function": lambda: pairs().sink_to(max),
     "add_sink_of_none": lambda: pairs().add_sink(None),
     "sink_parallelism_of_text": lambda: pairs().print().set_parallelism("two"),
+    "async_wait_of_a_list": lambda: AsyncDataStream.ordered_wait([1], Ask(), 5),
+    "async_wait_with_a_class": lambda: AsyncDataStream.ordered_wait(pairs(), Ask, 5),
+    "async_wait_with_a_map_function": lambda: AsyncDataStream.unordered_wait(pairs(), Upper(), 5),
+    "async_wait_with_a_plain_method": lambda: AsyncDataStream.ordered_wait(
+        pairs(), AskPlainly(), 5
+    ),
+    "async_wait_without_capacity": lambda: AsyncDataStream.ordered_wait(pairs(), Ask(), 5, 0),
+    "async_wait_with_a_type_as_capacity": lambda: AsyncDataStream.ordered_wait(
+        pairs(), Ask(), 5, PAIR
+    ),
+    "async_wait_with_half_a_second": lambda: AsyncDataStream.ordered_wait(pairs(), Ask(), 0.5),
+    "async_wait_with_time_that_is_over": lambda: AsyncDataStream.ordered_wait(pairs(), Ask(), -1),
+    "async_wait_with_no_strategy": lambda: AsyncDataStream.ordered_wait_with_retry(
+        pairs(), Ask(), 5, None
+    ),
+    "async_wait_that_may_repeat_forever": lambda: AsyncDataStream.unordered_wait_with_retry(
+        pairs(), Ask(), 0, AsyncRetryStrategy.fixed_delay(3, 100, None, bool)
+    ),
+    "async_predicate_that_is_no_function": lambda: AsyncRetryStrategy.fixed_delay(3, 1, [], None),
     "name_of_a_number": lambda: pairs().map(str).name(3),
     "uid_of_none": lambda: pairs().map(str).uid(None),
     "from_source_of_a_list": lambda: environment().from_source([1], None, "list"),

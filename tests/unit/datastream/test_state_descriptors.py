@@ -15,7 +15,6 @@ from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import (
     AggregateFunction,
-    AsyncRetryStrategy,
     KeyedProcessFunction,
     MapFunction,
     ReduceFunction,
@@ -156,23 +155,6 @@ def test_counters_are_registered_at_first_use() -> None:
     assert isinstance(context.known["n"], IntCounter)
     with pytest.raises(TypeError, match="IntCounter"):
         context.get_histogram("n")
-
-
-def test_retry_strategies() -> None:
-    never: AsyncRetryStrategy[int] = AsyncRetryStrategy.no_restart()
-    assert not never.can_retry(1)
-    fixed: AsyncRetryStrategy[int] = AsyncRetryStrategy.fixed_delay(3, 100, lambda r: not r, None)
-    assert [fixed.can_retry(n) for n in (1, 2, 3)] == [True, True, False]
-    assert fixed.get_backoff_time_millis(2) == 100
-    growing: AsyncRetryStrategy[int] = AsyncRetryStrategy.exponential_backoff(
-        5, 10, 35, 2.0, None, None
-    )
-    assert [growing.get_backoff_time_millis(n) for n in (1, 2, 3, 4)] == [10, 20, 35, 35]
-    predicate = fixed.get_retry_predicate().result_predicate()
-    assert predicate is not None
-    assert predicate([])
-    with pytest.raises(InvalidArgumentError):
-        AsyncRetryStrategy.fixed_delay(0, 1, None, None)
 
 
 def test_memory_and_slot_sharing() -> None:

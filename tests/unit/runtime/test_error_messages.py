@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import threading
 from decimal import Decimal
@@ -16,7 +17,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.data.records import Records
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
     KeyedProcessFunction,
@@ -176,6 +177,30 @@ def map_raises() -> None:
     _run(_env().from_collection([]).map(lambda r: 10 // r["n"]).name("ratio"), {"n": 0})
 
 
+class Ask(AsyncFunction[Any, Any]):
+    async def async_invoke(self, value: Any) -> Any:
+        if value["wait"]:
+            await asyncio.sleep(3600)
+        return value["answer"][0] if "answer" in value else value["missing"]
+
+
+def _ask(record: Any) -> None:
+    stream = _env().from_collection([])
+    _run(AsyncDataStream.ordered_wait(stream, Ask(), "20 ms").name("lookup"), record)
+
+
+def async_function_raises() -> None:
+    _ask({"wait": False})
+
+
+def async_function_without_answer_in_time() -> None:
+    _ask({"wait": True})
+
+
+def async_function_returns_a_number() -> None:
+    _ask({"wait": False, "answer": [7]})
+
+
 def key_selector_raises() -> None:
     _run(_env().from_collection([]).key_by(lambda r: r["user"]).map(str), {"name": "x"})
 
@@ -300,6 +325,9 @@ MESSAGES: list[Callable[[], None]] = [
     custom_partition_out_of_range,
     no_such_field,
     map_raises,
+    async_function_raises,
+    async_function_without_answer_in_time,
+    async_function_returns_a_number,
     key_selector_raises,
     open_raises,
     timer_raises,

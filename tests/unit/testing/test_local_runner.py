@@ -444,3 +444,25 @@ def test_an_empty_end_of_input_only_moves_the_clock() -> None:
     with LocalRunner(_source(_env(), PAIR).key_by(_key).process(Clocked())) as job:
         job.run_batch([("a", 1)])
         assert job.end_of_input() == [MAX_TIMESTAMP]
+
+
+class Closing(MapFunction):
+    """Fails for 0; notes that it was closed."""
+
+    closed: list[str] = []  # noqa: RUF012
+
+    def map(self, value: int) -> float:
+        return 1 / value
+
+    def close(self) -> None:
+        Closing.closed.append("closed")
+
+
+def test_functions_of_a_failed_batch_are_closed_as_on_spark() -> None:
+    Closing.closed.clear()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with LocalRunner(env.from_collection([]).map(Closing()), parallelism=1) as job:
+        assert job.run_batch([1]) == [1]
+        with pytest.raises(UserFunctionError):
+            job.run_batch([0])
+        assert Closing.closed == ["closed"]

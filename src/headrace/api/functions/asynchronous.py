@@ -1,18 +1,20 @@
-"""Functions that wait for an outside answer for many records at once, and how to try again.
+"""Functions that ask an outside service about many records at once, and when to ask again.
 
-They are declared, and refused when they are used: AsyncDataStream is not there yet.
+In: a record.  Out: a list of results, awaited.
+Next: api/functions/retrying.py for the strategies, runtime/operators/asynchronous.py calls them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.api.functions.basic import Function
-from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from headrace.api.functions.basic import RuntimeContext
 
 __all__ = ["AsyncFunction", "AsyncRetryPredicate", "AsyncRetryStrategy"]
 
@@ -21,15 +23,37 @@ OUT = TypeVar("OUT")
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):
-    """Asks an outside service about each record; many questions are under way at once."""
+    """Asks an outside service about each record; many questions are under way at once.
+
+    `open` and `close` may be plain methods, as in PyFlink, or ``async def``: then they run in the
+    event loop of the requests, where clients that belong to a loop are made and closed.
+
+    Example:
+        >>> class Lookup(AsyncFunction):
+        ...     async def open(self, runtime_context):
+        ...         self.session = aiohttp.ClientSession()  # doctest: +SKIP
+        ...     async def async_invoke(self, value):
+        ...         async with self.session.get(f"{URL}/{value}") as answer:
+        ...             return [await answer.text()]
+    """
+
+    def open(self, runtime_context: RuntimeContext) -> Any:
+        """Called once per subtask, before any record; may be ``async``."""
+
+    def close(self) -> Any:
+        """Called once per subtask, after the last record; may be ``async``."""
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> list[OUT]:
-        """The records to emit; may await."""
+        """The results for a record; may await. What blocks here holds all requests up."""
 
-    def timeout(self, value: IN) -> list[OUT]:
-        """What to emit when the answer took too long; raises unless overridden."""
-        msg = f"no answer in time for {value!r}"
+    def timeout(self, value: IN) -> Any:
+        """The list of results for a record that took too long; raises unless overridden.
+
+        The request itself is cancelled. May be ``async``, as what blocks here holds all requests
+        up, too.
+        """
+        msg = f"no answer in time for {value!r:.200}"
         raise TimeoutError(msg)
 
 
@@ -46,7 +70,10 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """How often to ask again, and how long to wait before that."""
+    """How often to ask again, and how long to wait before that.
+
+    One object serves all records of a subtask, so it must not remember the last delay of one.
+    """
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
@@ -54,7 +81,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """How long to wait before the next attempt."""
+        """How long to wait after that many attempts."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
@@ -63,7 +90,9 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[OUT]:
         """Never ask again."""
-        return _Retries(1, 0, 0, 1.0, _Predicate(None, None))
+        from headrace.api.functions.retrying import NO_RETRY_STRATEGY
+
+        return NO_RETRY_STRATEGY
 
     @staticmethod
     def fixed_delay(
@@ -72,9 +101,12 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: Callable[[list[OUT]], bool] | None,
         exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[OUT]:
-        """Ask up to that many times in all, with the same pause in between."""
-        predicate = _Predicate(result_predicate, exception_predicate)
-        return _Retries(max_attempts, backoff_time_millis, backoff_time_millis, 1.0, predicate)
+        """Ask again up to `max_attempts` times, with the same pause before each."""
+        from headrace.api.functions.retrying import FixedDelayRetryStrategy
+
+        return FixedDelayRetryStrategy(
+            max_attempts, backoff_time_millis, result_predicate, exception_predicate
+        )
 
     @staticmethod
     def exponential_backoff(
@@ -85,55 +117,14 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: Callable[[list[OUT]], bool] | None,
         exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[OUT]:
-        """Ask up to that many times in all; the pause grows from time to time."""
-        predicate = _Predicate(result_predicate, exception_predicate)
-        return _Retries(max_attempts, initial_delay, max_retry_delay, multiplier, predicate)
+        """Ask again up to `max_attempts` times; the pause is multiplied from one to the next."""
+        from headrace.api.functions.retrying import ExponentialBackoffDelayRetryStrategy
 
-
-class _Predicate(AsyncRetryPredicate[OUT]):
-    def __init__(
-        self,
-        result_predicate: Callable[[list[OUT]], bool] | None,
-        exception_predicate: Callable[[Exception], bool] | None,
-    ) -> None:
-        self._result_predicate = result_predicate
-        self._exception_predicate = exception_predicate
-
-    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        return self._result_predicate
-
-    def exception_predicate(self) -> Callable[[Exception], bool] | None:
-        return self._exception_predicate
-
-
-class _Retries(AsyncRetryStrategy[OUT]):
-    """All three strategies: a fixed delay is a backoff that does not grow."""
-
-    def __init__(
-        self,
-        max_attempts: int,
-        initial_delay: int,
-        max_delay: int,
-        multiplier: float,
-        predicate: AsyncRetryPredicate[OUT],
-    ) -> None:
-        if max_attempts < 1 or initial_delay < 0 or max_delay < initial_delay or multiplier < 1:
-            raise InvalidArgumentError(
-                f"retries need max_attempts >= 1, delays >= 0 that do not shrink and a multiplier "
-                f">= 1, not {max_attempts}, {initial_delay}..{max_delay} ms and {multiplier}"
-            )
-        self._max_attempts = max_attempts
-        self._initial_delay = initial_delay
-        self._max_delay = max_delay
-        self._multiplier = multiplier
-        self._predicate = predicate
-
-    def can_retry(self, current_attempts: int) -> bool:
-        return current_attempts < self._max_attempts
-
-    def get_backoff_time_millis(self, current_attempts: int) -> int:
-        grown = self._initial_delay * self._multiplier ** max(0, current_attempts - 1)
-        return min(self._max_delay, int(grown))
-
-    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        return self._predicate
+        return ExponentialBackoffDelayRetryStrategy(
+            max_attempts,
+            initial_delay,
+            max_retry_delay,
+            multiplier,
+            result_predicate,
+            exception_predicate,
+        )

@@ -6,6 +6,7 @@ Next: runtime/task.py
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import uuid
 from typing import TYPE_CHECKING
@@ -94,8 +95,14 @@ class LocalStages:
         return self.tasks[place]
 
     def forget(self) -> None:
-        """As if all processes had died: only what is stored survives."""
-        self.tasks.clear()
+        """As if all processes were gone: only what is stored survives.
+
+        The user's functions are closed, as in a worker whose batch failed.
+        """
+        tasks, self.tasks = self.tasks, {}
+        for task in tasks.values():
+            with contextlib.suppress(Exception):  # the batch has its error already
+                task.close()
 
     def close(self) -> None:
         """Close the user's functions."""

@@ -198,8 +198,14 @@ class Operator:
     def begin_batch(self) -> None:
         """A new batch starts; `runtime.batch_id` and `runtime.attempt` are its."""
 
+    def end_of_part(self) -> None:
+        """All records of the batch are in, also those of operators in front of this one."""
+
     def flush(self) -> None:
         """The batch ends: write what must survive to the store."""
+
+    def abandon_batch(self) -> None:
+        """The batch failed, here or elsewhere in the task: let go of what it has begun."""
 
     def state_specs(self) -> tuple[StateSpec, ...]:
         """What the operator keeps: known before it is open, with families for names that are not.

@@ -128,7 +128,7 @@ class TimestampsOperator(Operator):
     def end_of_part(self) -> None:
         """The task has seen all its records of this batch: emit what they allow, split by split."""
         highest, self.highest = self.highest, {}
-        if self.delay_ms is None:
+        if self.delay_ms is None or self.runtime.bounded:
             return
         channel = self.runtime.channel
         own = channel.name
@@ -229,6 +229,8 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
     def end_of_part(self) -> None:
         """The batch ends: the periodic call."""
         self._pending = []
+        if self.runtime.bounded:
+            return
         before = self.current_watermark
         try:
             self.generator.on_periodic_emit(self)
