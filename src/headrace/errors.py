@@ -195,6 +195,10 @@ class TypeMismatchError(RecordError, TypeError):
     """A record is not of the type its stream declares."""
 
 
+class BadMessageError(RecordError, ValueError):
+    """A message from outside cannot be read by the schema of its source."""
+
+
 class KeyTypeError(RecordError, TypeError):
     """A key selector returned something that cannot be a key."""
 

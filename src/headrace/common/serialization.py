@@ -14,6 +14,8 @@ from headrace.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
+
 __all__ = [
     "BulkWriterFactory",
     "ByteArraySchema",
@@ -45,6 +47,15 @@ class DeserializationSchema(ABC):
     @abstractmethod
     def deserialize(self, message: bytes) -> Any:
         """The record; None to skip the message."""
+
+    def deserialize_columns(self, messages: pa.BinaryArray) -> pa.RecordBatch | None:
+        """The records of many messages as Arrow columns, one row a message, in their order.
+
+        The columns are those of the produced type, as ``codec_for(type).schema`` has them. None,
+        the default, has the messages read one by one; so has any error, which then finds the bad
+        message and says what `deserialize` says about it. Ours.
+        """
+        return None
 
     def is_end_of_stream(self, next_element: Any) -> bool:
         """Whether this record ends the stream."""
