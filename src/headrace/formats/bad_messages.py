@@ -26,7 +26,7 @@ def bad_message(
     """
     skip = f", or skip such messages with {lenient}" if lenient else ""
     return BadMessageError(
-        f"a message cannot be read as {format}: {_reason(error)}; the message is {preview(message)}",
+        f"a message cannot be read as {format}: {_reason(error)}; it is {preview(message)}",
         where=schema.__name__,
         fix=f"write what the schema's type declares, or declare what is written{skip}",
     )

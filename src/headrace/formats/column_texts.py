@@ -11,11 +11,25 @@ import datetime as dt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["ColumnsDiffer", "dates", "iso_times", "iso_timestamps", "sql_times", "sql_timestamps"]
+__all__ = [
+    "ColumnsDiffer",
+    "dates",
+    "iso_times",
+    "iso_timestamps",
+    "joined",
+    "sql_times",
+    "sql_timestamps",
+]
 
 
 class ColumnsDiffer(Exception):
     """A column may hold something else than the records would: they must be read one by one."""
+
+
+def joined(texts: pa.StringArray) -> pa.Buffer:
+    """All texts with line feeds between them."""
+    ends = pa.array([0, len(texts)], pa.int32())
+    return pc.binary_join(pa.ListArray.from_arrays(ends, texts), "\n").buffers()[2]
 
 
 # Arrow knows the year 0 and negative ones, Python does not.

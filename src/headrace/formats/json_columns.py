@@ -31,7 +31,13 @@ from headrace.common.typeinfo import (
     _ElementTypeInfo,
 )
 from headrace.data.codec import codec_for
-from headrace.formats.column_texts import ColumnsDiffer, dates, iso_times, iso_timestamps
+from headrace.formats.column_texts import (
+    ColumnsDiffer,
+    dates,
+    iso_times,
+    iso_timestamps,
+    joined,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +111,7 @@ class JsonColumns:
         if texts is None:
             return None
         try:
-            table = pj.read_json(pa.BufferReader(_joined(texts)), _options(texts), self._parse)
+            table = pj.read_json(pa.BufferReader(joined(texts)), _options(texts), self._parse)
             if table.num_rows != len(messages):
                 return None
             table = table.combine_chunks()
@@ -141,11 +147,6 @@ def _objects(messages: pa.BinaryArray) -> pa.StringArray | None:
         if not _all_objects(texts):
             return None
     return None if _too_deep(texts) else texts
-
-
-def _joined(texts: pa.StringArray) -> pa.Buffer:
-    ends = pa.array([0, len(texts)], pa.int32())
-    return pc.binary_join(pa.ListArray.from_arrays(ends, texts), "\n").buffers()[2]
 
 
 def _options(texts: pa.StringArray) -> pj.ReadOptions:

@@ -53,7 +53,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         )
         # rebuilt on first use: closures do not travel to workers
         self._decode: Callable[[bytes], Any] | None = None
-        self._columns: JsonColumns | None | bool = False
+        self._columns: JsonColumns | bool | None = False
         converter_for(type_info, self._how)  # refuses now what could never be read
 
     def deserialize(self, message: bytes) -> Any:

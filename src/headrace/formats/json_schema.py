@@ -3,7 +3,8 @@
 In: a JSON schema (https://json-schema.org), draft 7 or older.  Out: a row type.
 Next: json_deserialization.py
 
-A subset: objects, arrays, tuples, scalars, null beside one other type, references within the document.
+A subset: objects, arrays, tuples, scalars, null beside one other type, references within the
+document.
 """
 
 from __future__ import annotations

@@ -314,7 +314,7 @@ def _row(kind: RowTypeInfo, how: JsonFields) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
             raise ValueError(f"{json_text(value):.60} is not an object")
-        values = []
+        values: list[Any] = []
         for name, field in fields:
             found = value.get(name)
             if found is None:

@@ -14,10 +14,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from oracle.formats.cases import CASES, Case
 from pyflink.common import Types
 from pyflink.datastream.formats.csv import CsvRowDeserializationSchema
 from pyflink.datastream.formats.json import JsonRowDeserializationSchema
+
+from oracle.formats.cases import CASES, Case
 
 ERROR = "error"
 

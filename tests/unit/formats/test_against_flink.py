@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle.formats.cases import CASES, Case
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-
-CsvRowDeserializationSchema: Any = None
+from headrace.datastream.formats.csv import CsvRowDeserializationSchema
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
 from headrace.errors import BadMessageError
 from headrace.formats.java_parsing import single
+from oracle.formats.cases import CASES, Case
 
 GOLDEN = Path(__file__).parents[2] / "oracle" / "formats" / "golden.json"
 ANSWERS: dict[str, list[Any]] = json.loads(GOLDEN.read_text())

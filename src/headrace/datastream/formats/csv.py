@@ -1,4 +1,4 @@
-"""Under PyFlink's path; written in formats/csv.py"""
+"""Under PyFlink's path; written in formats/csv.py and beside it"""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from headrace.formats.csv import (
     CsvSchema,
     CsvSchemaBuilder,
 )
+from headrace.formats.csv_deserialization import CsvRowDeserializationSchema
 from headrace.missing import missing_attribute
 
 __all__ = [
     "CsvBulkWriters",
     "CsvReaderFormat",
+    "CsvRowDeserializationSchema",
     "CsvRowSerializationSchema",
     "CsvSchema",
     "CsvSchemaBuilder",
