@@ -75,6 +75,9 @@ def cells_of(text: str, syntax: CsvSyntax) -> list[str]:
     start = _first_line(text) if syntax.comments else 0
     if start >= len(text):
         raise ValueError("there is no line")
+    if syntax.quote not in text and (syntax.escape is None or syntax.escape not in text):
+        line = _LINE.match(text, start)
+        return line[0].split(syntax.separator) if line else [""]
     cells, at = [], start
     while True:
         cell, at = _cell(text, at, syntax)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import json
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +35,7 @@ from headrace.common.types import Row
 from headrace.data.record_shapes import ClassShape
 from headrace.errors import InvalidArgumentError
 from headrace.formats import java_parsing as parse
+from headrace.formats.json_text import quoted
 from headrace.formats.text_form import java_text
 
 if TYPE_CHECKING:
@@ -138,26 +138,16 @@ def scalar_text(value: Any) -> str:
 def json_text(value: Any) -> str:
     """A value as JSON again, in the notation of Flink's library: what a STRING field gets."""
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value, pairs=False)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(k)}:{json_text(v)}" for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ",".join(f"{quoted(k, pairs=False)}:{json_text(v)}" for k, v in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ",".join(map(json_text, value)) + "]"
     return "null" if value is None else scalar_text(value)
-
-
-def _quoted(text: str) -> str:
-    # The json module writes \u001f where Flink's library writes \u001F.
-    quoted = json.dumps(text, ensure_ascii=False)
-    if "\\u00" not in quoted or text.isprintable():
-        return quoted
-    low = {chr(i): f"\\u{i:04X}" for i in range(32)} | _SHORT_ESCAPES
-    return '"' + "".join(low.get(c, c) for c in text) + '"'
-
-
-_SHORT_ESCAPES = {
-    "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\",
-}  # fmt: skip
 
 
 def _string(value: Any) -> str:

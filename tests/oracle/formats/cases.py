@@ -277,4 +277,108 @@ def _csv_cases() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES = [*_json_cases(), *_csv_cases()]
+# Rows are made of JSON by Flink's own schema, and then written.
+WRITTEN: dict[str, list[str]] = {
+    "Types.BOOLEAN()": ["true", "false", "null"],
+    "Types.STRING()": [
+        '"a"',
+        '"é\\u2028\\ud83d\\ude00"',
+        '"\\u0000\\u001f\\u007f\\n\\t\\"/\\\\"',
+        '""',
+        '"a,b"',
+        '"a\\"b"',
+        '" a"',
+        '"a;b"',
+        '"#a"',
+        '"a\\r\\nb"',
+        '"2020"',
+        '"a long text of more than 24 characters"',
+        "null",
+    ],
+    "Types.BYTE()": ["1", "-128"],
+    "Types.SHORT()": ["1", "-32768"],
+    "Types.INT()": ["0", "-2147483648"],
+    "Types.LONG()": ["0", "9223372036854775807", "null"],
+    "Types.FLOAT()": [
+        "0.1",
+        "1",
+        "1e10",
+        "1e-5",
+        "16777216",
+        '"NaN"',
+        '"-Infinity"',
+        "123456.7",
+        "0.001",
+    ],
+    "Types.DOUBLE()": [
+        "0.1",
+        "1",
+        "1e10",
+        "1e-5",
+        "-0.0",
+        '"NaN"',
+        '"Infinity"',
+        "12345678.9",
+        "0.001",
+        "1e7",
+        "1e22",
+        "null",
+    ],
+    "Types.BIG_INT()": ["0", "123456789012345678901234567890"],
+    "Types.BIG_DEC()": [
+        "0",
+        "1.50",
+        "100",
+        "1e30",
+        "1e-9",
+        '"1.50"',
+        '"100"',
+        '"1e3"',
+        '"-0.0"',
+        '"0.000000001"',
+        "123456789012345678901234567890.123456789",
+        "null",
+    ],
+    "Types.SQL_DATE()": ['"2020-01-31"', '"0099-01-01"', "null"],
+    "Types.SQL_TIME()": ['"12:30:00Z"', '"00:00:00Z"', "null"],
+    "Types.SQL_TIMESTAMP()": [
+        '"2020-01-31T12:30:00Z"',
+        '"2020-01-31T12:30:00.5Z"',
+        '"2020-01-31T12:30:00.123456Z"',
+        '"2020-01-31T00:00:00Z"',
+        "null",
+    ],
+    "Types.OBJECT_ARRAY(Types.LONG())": ["[]", "[1]", "[1,null,3]", "null"],
+    "Types.BASIC_ARRAY(Types.STRING())": ["[]", '["a"]', '["a",null,"b,c"]', '["a;b"]', '["",""]'],
+    "Types.OBJECT_ARRAY(Types.DOUBLE())": ["[1,1e10,null]"],
+    "Types.PRIMITIVE_ARRAY(Types.BYTE())": ['"AQI="', '""', "null"],
+    "Types.MAP(Types.STRING(), Types.LONG())": ['{"a":1}', "{}", "null", '{"a":null}'],
+    "Types.ROW_NAMED(['x', 'y'], [Types.LONG(), Types.SQL_TIMESTAMP()])": [
+        '{"x":1,"y":"2020-01-31T12:30:00Z"}',
+        "{}",
+        "null",
+    ],
+    "Types.OBJECT_ARRAY(Types.ROW_NAMED(['x'], [Types.LONG()]))": ['[{"x":1},{}]', "[]"],
+}
+
+
+def _written_cases() -> list[Case]:
+    found = []
+    for kind, values in WRITTEN.items():
+        row = f"Types.ROW_NAMED(['v', 'w'], [{kind}, Types.STRING()])"
+        inputs = [f'{{"v":{value},"w":"z"}}'.encode() for value in values]
+        found.append(Case(f"to json {kind}", "to json", row, inputs))
+        found.append(Case(f"to csv {kind}", "to csv", row, inputs))
+    row = "Types.ROW_NAMED(['v', 'w'], [Types.STRING(), Types.OBJECT_ARRAY(Types.STRING())])"
+    inputs = [f'{{"v":{value},"w":["z",null]}}'.encode() for value in WRITTEN["Types.STRING()"]]
+    dialects: list[dict[str, object]] = [
+        {"set_field_delimiter": ("|",)}, {"set_line_delimiter": ("\r\n",)}, {"set_line_delimiter": ("",)},
+        {"set_null_literal": ("n/a",)}, {"set_quote_character": ("'",)}, {"set_escape_character": ("\\",)},
+        {"set_array_element_delimiter": ("|",)},
+    ]  # fmt: skip
+    return found + [
+        Case(f"to csv with {options}", "to csv", row, inputs, options) for options in dialects
+    ]
+
+
+CASES = [*_json_cases(), *_csv_cases(), *_written_cases()]

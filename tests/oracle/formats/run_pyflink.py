@@ -15,8 +15,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from pyflink.common import Types
-from pyflink.datastream.formats.csv import CsvRowDeserializationSchema
-from pyflink.datastream.formats.json import JsonRowDeserializationSchema
+from pyflink.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from pyflink.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 
 from oracle.formats.cases import CASES, Case
 
@@ -54,6 +54,26 @@ def outcome(schema: Any, message: bytes) -> Any:
         return ERROR
 
 
+def written(case: Case, message: bytes) -> Any:
+    """The text that Flink writes for the row of a message."""
+    kind = eval(case.type, {"Types": Types})
+    reader = JsonRowDeserializationSchema.builder().type_info(kind).build()
+    try:
+        if case.schema == "to json":
+            builder = JsonRowSerializationSchema.builder().with_type_info(kind)
+        else:
+            builder = CsvRowSerializationSchema.Builder(kind)
+        for option, arguments in case.options.items():
+            builder = getattr(builder, option)(*arguments)
+        writer = builder.build()._j_serialization_schema
+        reader = reader._j_deserialization_schema
+        reader.open(None)
+        writer.open(None)
+        return bytes(writer.serialize(reader.deserialize(message))).decode()
+    except Exception:
+        return ERROR
+
+
 def schema_of(case: Case) -> Any:
     """Flink's schema for a case."""
     kind = eval(case.type, {"Types": Types})
@@ -71,6 +91,9 @@ def schema_of(case: Case) -> Any:
 if __name__ == "__main__":
     answers = {}
     for case in CASES:
+        if case.schema.startswith("to "):
+            answers[case.name] = [written(case, message) for message in case.inputs]
+            continue
         schema = schema_of(case)
         answers[case.name] = [outcome(schema, message) for message in case.inputs]
     lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in answers.items()]

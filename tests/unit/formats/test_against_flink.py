@@ -12,8 +12,14 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.formats.csv import CsvRowDeserializationSchema
-from headrace.datastream.formats.json import JsonRowDeserializationSchema
+from headrace.datastream.formats.csv import (
+    CsvRowDeserializationSchema,
+    CsvRowSerializationSchema,
+)
+from headrace.datastream.formats.json import (
+    JsonRowDeserializationSchema,
+    JsonRowSerializationSchema,
+)
 from headrace.errors import BadMessageError
 from headrace.formats.java_parsing import single
 from oracle.formats.cases import CASES, Case
@@ -78,7 +84,11 @@ def same(ours: Any, flinks: Any) -> bool:
     return type(ours) is type(flinks) and bool(ours == flinks)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+READ = [case for case in CASES if not case.schema.startswith("to ")]
+WRITTEN = [case for case in CASES if case.schema.startswith("to ")]
+
+
+@pytest.mark.parametrize("case", READ, ids=lambda case: case.name)
 def test_a_message_becomes_what_flink_makes_of_it(case: Case) -> None:
     schema, wrong = schema_of(case), []
     for message, flinks in zip(case.inputs, ANSWERS[case.name], strict=True):
@@ -89,3 +99,22 @@ def test_a_message_becomes_what_flink_makes_of_it(case: Case) -> None:
         if not same(ours, flinks):
             wrong.append(f"{message!r}: {ours!r}, Flink: {flinks!r}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
+def test_a_row_is_written_as_flink_writes_it(case: Case) -> None:
+    kind = eval(case.type, {"Types": Types})
+    reader = JsonRowDeserializationSchema.builder().type_info(kind).build()
+    pairs = zip(case.inputs, ANSWERS[case.name], strict=True)
+    known = [(reader.deserialize(message), text) for message, text in pairs if text != "error"]
+    builder: Any
+    if case.schema == "to json":
+        builder = JsonRowSerializationSchema.builder().with_type_info(kind)
+    else:
+        builder = CsvRowSerializationSchema.Builder(kind)
+    for option, arguments in case.options.items():
+        builder = getattr(builder, option)(*arguments)
+    writer = builder.build()
+    rows = [row for row, _ in known]
+    assert [data.decode() for data in writer.serialize_many(rows)] == [text for _, text in known]
+    assert [writer.serialize(row).decode() for row in rows] == [text for _, text in known]
