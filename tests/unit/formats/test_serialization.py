@@ -64,7 +64,7 @@ def test_numbers_of_numpy_and_whole_numbers_as_doubles_are_written() -> None:
 
 @pytest.mark.parametrize("row", [Row("x", "a"), Row(1, 2), Row(1), 5])
 def test_a_row_that_does_not_fit_says_why(row: Any) -> None:
-    with pytest.raises(TypeMismatchError, match="cannot be written as JSON: .* expected"):
+    with pytest.raises(TypeMismatchError, match=r"cannot be written as JSON: .* expected"):
         to_json(PAIR).serialize_many([Row(1, "a"), row])
 
 
@@ -101,9 +101,18 @@ rows = st.tuples(
 )
 EVERYTHING = Types.ROW_NAMED(
     ["s", "d", "l", "b", "ts", "day", "list", "map", "dec", "bytes"],
-    [Types.STRING(), Types.DOUBLE(), Types.LONG(), Types.BOOLEAN(), Types.SQL_TIMESTAMP()]
-    + [Types.SQL_DATE(), Types.LIST(Types.STRING()), Types.MAP(Types.STRING(), Types.LONG())]
-    + [Types.BIG_DEC(), Types.PRIMITIVE_ARRAY(Types.BYTE())],
+    [
+        Types.STRING(),
+        Types.DOUBLE(),
+        Types.LONG(),
+        Types.BOOLEAN(),
+        Types.SQL_TIMESTAMP(),
+        Types.SQL_DATE(),
+        Types.LIST(Types.STRING()),
+        Types.MAP(Types.STRING(), Types.LONG()),
+        Types.BIG_DEC(),
+        Types.PRIMITIVE_ARRAY(Types.BYTE()),
+    ],
 )
 
 
