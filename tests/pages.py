@@ -38,6 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCAL = [
     "execution-mode.md",
     "expressions.md",
+    "formats.md",
     "how-to/cluster.md",
     "how-to/sinks.md",
     "how-to/test-programs.md",

@@ -11,6 +11,7 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 ├── UserFunctionError      user code raised in a worker; original as __cause__
 ├── RecordError            a record that does not fit
 │   ├── TypeMismatchError  not of the declared type
+│   ├── BadMessageError    bytes from outside that the source's schema cannot read
 │   └── KeyTypeError       not usable as a key
 ├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state
 │   └── CheckpointMismatchError    the checkpoint is of another job, or of another program
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentTypeError",
+    "BadMessageError",
     "CheckpointLockedError",
     "CheckpointMismatchError",
     "ConfigurationError",

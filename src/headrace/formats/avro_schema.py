@@ -131,7 +131,7 @@ def conversion_of(schema: AvroSchema) -> Conversion:
         InvalidArgumentError: it is no record, or contains itself.
     """
     named = {} if not isinstance(schema.parsed, dict) else schema.parsed.get("__named_schemas", {})
-    found = _Reader(named).part(schema.parsed)
+    found = _RecordTypes(named).part(schema.parsed)
     if not isinstance(found.type_info, RowTypeInfo) or found.from_avro is None:
         raise InvalidArgumentError(
             f"an Avro schema of {found.type_info}, but messages and files hold records",
@@ -149,7 +149,7 @@ class _Part(NamedTuple):
     to_avro: Convert | None = None
 
 
-class _Reader:
+class _RecordTypes:
     """Reads one schema; `open` are the records that a part lies in."""
 
     def __init__(self, named: dict[str, Any]) -> None:

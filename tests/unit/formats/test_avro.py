@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.common import Configuration
 from headrace.common.type_json import from_json, to_json
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.connectors.files.sink import BucketAssigner, FileSink
 from headrace.data.codec import codec_for
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.datastream.formats.avro import (
     AvroBulkWriters,
@@ -277,3 +279,15 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
     source = AvroInputFormat(str(tmp_path / "none"), AvroSchema(record(("a", "int"))))
     with pytest.raises(InvalidArgumentError, match="there is no Avro file"):
         source.splits()
+
+
+def test_a_program_of_pyflinks_documentation_runs(tmp_path: Path) -> None:
+    settings = Configuration().set_string("headrace.execution.host", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    schema = AvroSchema.parse_string(record(("array", {"type": "array", "items": "int"})))
+    stream = env.from_collection([{"array": [1, 2]}], type_info=Types.PICKLED_BYTE_ARRAY())
+    writers = AvroBulkWriters.for_generic_record(schema)
+    sink = FileSink.for_bulk_format(str(tmp_path / "out"), writers).build()
+    stream.map(lambda e: e, output_type=GenericRecordAvroTypeInfo(schema)).sink_to(sink)
+    env.execute()
+    assert all_of(AvroInputFormat(str(tmp_path / "out"), schema)) == [Row(array=[1, 2])]
