@@ -20,6 +20,7 @@ from urllib import request
 
 import pytest
 
+from maven_jars import ivy_jar
 from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def registry_jar() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headrace-tests"
     folder = cache / f"apicurio-{VERSION}"
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock-registry").open("w") as lock:  # two test runs may begin at the same time
+    with (cache / f"{folder.name}.lock").open(
+        "w"
+    ) as lock:  # two test runs may begin at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             _fetch(folder)
@@ -56,13 +59,11 @@ def registry_jar() -> Path:
 
 
 def _fetch(folder: Path) -> None:
-    import pyspark
-
-    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent))
     module = unfinished / "ivy.xml"
     module.write_text(_MODULE)
-    command = ["java", "-jar", str(ivy), "-ivy", str(module)]
+    command = ["java", f"-Divy.cache.dir={unfinished}/cache", "-jar", str(ivy_jar())]
+    command += ["-ivy", str(module)]
     command += ["-retrieve", f"{unfinished}/[artifact]-[revision].[ext]"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     archive = unfinished / f"{_NAME}-{VERSION}.tar.gz"
@@ -72,6 +73,7 @@ def _fetch(folder: Path) -> None:
     with tarfile.open(archive) as packed:
         packed.extractall(unfinished, filter="data")
     archive.unlink()
+    shutil.rmtree(unfinished / "cache")
     unfinished.rename(folder)
 
 
