@@ -33,6 +33,7 @@ from headrace.datastream.formats.avro import (
 from headrace.errors import BadMessageError, InvalidArgumentError, TypeMismatchError
 from headrace.formats import avro_schema
 from headrace.formats.avro_schema import conversion_of
+from headrace.testing.source_contract import SourceContract
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -291,3 +292,23 @@ def test_a_program_of_pyflinks_documentation_runs(tmp_path: Path) -> None:
     stream.map(lambda e: e, output_type=GenericRecordAvroTypeInfo(schema)).sink_to(sink)
     env.execute()
     assert all_of(AvroInputFormat(str(tmp_path / "out"), schema)) == [Row(array=[1, 2])]
+
+
+class TestAvroFilesKeepTheContract(SourceContract):
+    SCHEMA = AvroSchema(record(("a", "int"), ("s", "string")))
+
+    @pytest.fixture(autouse=True)
+    def files(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "in"
+        written(self.path / "one", self.SCHEMA, [Row(i, "x") for i in range(7)])
+        written(self.path / "two", self.SCHEMA, [Row(i, "y") for i in range(3)])
+        (self.path / "one" / "_hidden").write_bytes(b"no Avro")
+
+    def make_source(self) -> AvroInputFormat:
+        return AvroInputFormat(str(self.path), self.SCHEMA)
+
+    def expected(self) -> list[Any]:
+        return [*(Row(a=i, s="x") for i in range(7)), *(Row(a=i, s="y") for i in range(3))]
+
+    def bad_sources(self) -> list[Any]:
+        return [lambda: AvroInputFormat(str(self.path / "none"), self.SCHEMA).splits()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.connectors.files.avro_input import AvroInputFormat
 from headrace.formats.avro import (
     AvroBulkWriters,
-    AvroInputFormat,
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
 )
