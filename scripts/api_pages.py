@@ -51,6 +51,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.datastream.connectors.jdbc",
             "headrace.datastream.connectors.postgres",
             "headrace.datastream.connectors.redis",
+            "headrace.datastream.formats.avro",
             "headrace.datastream.formats.csv",
             "headrace.formats.csv_reader",
             "headrace.datastream.formats.json",

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kafka_broker import kafka  # noqa: F401 - a fixture for all tests
+from registry_server import schema_registry  # noqa: F401
 from search_servers import elasticsearch, opensearch  # noqa: F401
 from services import postgres, redis_server, services_folder  # noqa: F401
 

@@ -1,8 +1,8 @@
 """Servers written in Java, for tests: their jars from Maven Central, by the Ivy among Spark's jars.
 
 In: which artifacts.  Out: a folder with their jars and those that they need, in a cache directory
-of the user's: brought once, whole or not at all.  Used by kafka_broker.py and
-search_servers.py
+of the user's: brought once, whole or not at all.  Used by kafka_broker.py,
+search_servers.py and registry_server.py
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _bring(folder: Path, artifacts: list[tuple[str, str, str]]) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         scratch = Path(made)
         (scratch / "ivy.xml").write_text(_ivy_file(artifacts))
-        command = ["java", f"-Divy.cache.dir={scratch}/cache", "-jar", str(_ivy_jar())]
+        command = ["java", f"-Divy.cache.dir={scratch}/cache", "-jar", str(ivy_jar())]
         command += ["-ivy", "ivy.xml", "-confs", "default", "-types", "jar", "bundle"]
         command += ["-retrieve", f"{scratch}/jars/[artifact]-[revision](-[classifier]).[ext]"]
         done = subprocess.run(
@@ -53,7 +53,8 @@ def _bring(folder: Path, artifacts: list[tuple[str, str, str]]) -> None:
         (scratch / "jars").rename(folder)
 
 
-def _ivy_jar() -> Path:
+def ivy_jar() -> Path:
+    """Spark's own Ivy."""
     found = importlib.util.find_spec("pyspark")
     assert found is not None
     assert found.origin is not None

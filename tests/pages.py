@@ -39,6 +39,7 @@ LOCAL = [
     "async-io.md",
     "execution-mode.md",
     "expressions.md",
+    "formats.md",
     "how-to/cluster.md",
     "how-to/sinks.md",
     "how-to/test-programs.md",

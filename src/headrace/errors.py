@@ -11,6 +11,7 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 ├── UserFunctionError      user code raised in a worker; original as __cause__
 ├── RecordError            a record that does not fit
 │   ├── TypeMismatchError  not of the declared type
+│   ├── BadMessageError    bytes from outside that the source's schema cannot read
 │   └── KeyTypeError       not usable as a key
 ├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state
 │   └── CheckpointMismatchError    the checkpoint is of another job, or of another program
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentTypeError",
+    "BadMessageError",
     "CheckpointLockedError",
     "CheckpointMismatchError",
     "ConfigurationError",
@@ -193,6 +195,10 @@ class RecordError(HeadraceError):
 
 class TypeMismatchError(RecordError, TypeError):
     """A record is not of the type its stream declares."""
+
+
+class BadMessageError(RecordError, ValueError):
+    """A message from outside cannot be read by the schema of its source."""
 
 
 class KeyTypeError(RecordError, TypeError):

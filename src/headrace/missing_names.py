@@ -14,7 +14,6 @@ MODULES: dict[str, str] = {
     "headrace.datastream.connectors.kinesis": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.pulsar": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.rabbitmq": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
-    "headrace.datastream.formats.avro": "Avro needs a schema type of its own; use Parquet, CSV or JSON",
     "headrace.datastream.formats.orc": "write Parquet, or use `to_dataframe` and Spark's ORC writer",
     "headrace.fn_execution": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
     "headrace.java_gateway": "internal to PyFlink, which drives a JVM of Flink's; `env.get_spark_session()` gives Spark's own",
@@ -27,9 +26,8 @@ MODULES: dict[str, str] = {
 }
 
 NAMES: dict[str, str] = {
-    "headrace.datastream.formats.csv:CsvRowDeserializationSchema": "for message queues, which come later; files are read with `CsvReaderFormat` and `JsonReaderFormat`",
-    "headrace.datastream.formats.json:JsonRowDeserializationSchema": "for message queues, which come later; files are read with `CsvReaderFormat` and `JsonReaderFormat`",
-    "headrace.datastream.formats.parquet:AvroParquetReaders": "Avro needs a schema type of its own; use Parquet, CSV or JSON",
-    "headrace.datastream.formats.parquet:AvroParquetWriters": "Avro needs a schema type of its own; use Parquet, CSV or JSON",
-    "headrace.datastream.functions:AsyncFunctionDescriptor": "internal to PyFlink: how a function is handed to the JVM; use `AsyncDataStream`",
+    "headrace.datastream.formats.parquet:AvroParquetReaders": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
+    "headrace.datastream.formats.parquet:AvroParquetWriters": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
+    "headrace.datastream.functions:AsyncFunctionDescriptor": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream:AsyncDataStream": "asynchronous functions need operator state for requests under way; call the service in a `map`",
 }

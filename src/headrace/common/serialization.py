@@ -5,6 +5,7 @@ In: a schema or encoder given to a connector.  Out: bytes, or records.  Next: da
 
 from __future__ import annotations
 
+import codecs
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pyarrow as pa
 
 __all__ = [
     "BulkWriterFactory",
@@ -35,6 +38,10 @@ class SerializationSchema(ABC):
     def serialize(self, element: Any) -> bytes:
         """The record as bytes."""
 
+    def serialize_many(self, elements: list[Any]) -> list[bytes]:
+        """Many records, each as bytes, in their order; sinks call it where they have many. Ours."""
+        return list(map(self.serialize, elements))
+
 
 class DeserializationSchema(ABC):
     """Turns bytes into a record."""
@@ -45,6 +52,15 @@ class DeserializationSchema(ABC):
     @abstractmethod
     def deserialize(self, message: bytes) -> Any:
         """The record; None to skip the message."""
+
+    def deserialize_columns(self, messages: pa.BinaryArray) -> pa.RecordBatch | None:
+        """The records of many messages as Arrow columns, one row a message, in their order.
+
+        The columns are those of the produced type, as ``codec_for(type).schema`` has them. None,
+        the default, has the messages read one by one; so has any error, which then finds the bad
+        message and says what `deserialize` says about it. Ours.
+        """
+        return None
 
     def is_end_of_stream(self, next_element: Any) -> bool:
         """Whether this record ends the stream."""
@@ -65,9 +81,20 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         """The text as bytes."""
         return str(element).encode(self.charset)
 
+    def serialize_many(self, elements: list[Any]) -> list[bytes]:
+        """Each text as bytes."""
+        charset = self.charset
+        return [str(element).encode(charset) for element in elements]
+
     def deserialize(self, message: bytes) -> str:
         """The bytes as text."""
         return bytes(message).decode(self.charset)
+
+    def deserialize_columns(self, messages: pa.BinaryArray) -> pa.RecordBatch | None:
+        """The texts as a column, if they are UTF-8: their bytes are checked and not copied."""
+        if messages.null_count or codecs.lookup(self.charset).name != "utf-8":
+            return None
+        return _one_column(messages.cast("string"))
 
     def get_produced_type(self) -> TypeInformation:
         """Text."""
@@ -84,6 +111,10 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
     def deserialize(self, message: bytes) -> bytes:
         """The bytes."""
         return bytes(message)
+
+    def deserialize_columns(self, messages: pa.BinaryArray) -> pa.RecordBatch | None:
+        """The messages themselves."""
+        return None if messages.null_count else _one_column(messages)
 
     def get_produced_type(self) -> TypeInformation:
         """Bytes."""
@@ -142,6 +173,13 @@ class SimpleStringEncoder(Encoder):
 
 class BulkWriterFactory(ABC):  # noqa: B024  (formats add what their writer needs)
     """Makes writers of a column format. The formats implement it, such as formats/parquet.py."""
+
+
+def _one_column(values: pa.Array) -> pa.RecordBatch:
+    import pyarrow as pa  # programs without such a source need not load it here
+
+    # the name that data/codec.py gives to the column of a type without fields
+    return pa.RecordBatch.from_arrays([values], names=["value"])
 
 
 def _known_charset(charset: str) -> str:

@@ -179,8 +179,12 @@ class CsvLines:
 
     def encode(self, values: list[Any]) -> bytes:
         """The lines of some records."""
+        return "".join(self.lines(values)).encode()
+
+    def lines(self, values: list[Any]) -> list[str]:
+        """The line of each record."""
         end = self._dialect.line_end
-        return "".join(self._line(self._cells(value)) + end for value in values).encode()
+        return [self._line(self._cells(value)) + end for value in values]
 
     def header(self) -> bytes:
         """The line of column names."""

@@ -7,17 +7,21 @@ turns single rows into bytes.  Next: formats/bulk_writers.py
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.serialization import SerializationSchema
+from headrace.common.typeinfo import RowTypeInfo, TimestampTypeInfo, Types
 from headrace.errors import InvalidArgumentError
-from headrace.formats.bulk_writers import CsvDialect
-from headrace.formats.record_fields import declared_names
-from headrace.formats.writer_factories import CsvWriters, csv_lines
+from headrace.formats.bulk_writers import CsvDialect, CsvLines
+from headrace.formats.record_fields import declared_names, fields_with
+from headrace.formats.text_form import java_text, shortest_floats
+from headrace.formats.writer_factories import CsvWriters
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.common.typeinfo import TypeInformation
-    from headrace.formats.bulk_writers import CsvLines
     from headrace.formats.csv_reader import CsvSchema
 
 __all__ = ["CsvBulkWriters", "CsvRowSerializationSchema"]
@@ -65,9 +69,17 @@ class CsvRowSerializationSchema(SerializationSchema):
 
     def serialize(self, element: Any) -> bytes:
         """One row as a line, with its line end."""
+        return self.serialize_many([element])[0]
+
+    def serialize_many(self, elements: list[Any]) -> list[bytes]:
+        """Many rows, each as a line with its line end."""
         if self._lines is None:
-            self._lines = csv_lines(self._dialect, self._type_info)
-        return self._lines.encode([element])
+            names, shorten = declared_names(self._type_info), shortest_floats(self._type_info)
+            fields, forms = fields_with(names), _message_forms(self._type_info)
+            self._lines = CsvLines(
+                self._dialect, names, lambda value: _formed(fields(shorten(value)), forms)
+            )
+        return [line.encode() for line in self._lines.lines(elements)]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lines": None}
@@ -124,3 +136,32 @@ class CsvRowSerializationSchema(SerializationSchema):
         def _with(self, **changes: Any) -> CsvRowSerializationSchema.Builder:
             self._dialect = replace(self._dialect, **changes)
             return self
+
+
+# In messages Flink writes some values otherwise than in files.
+
+
+def _message_forms(type_info: TypeInformation) -> dict[str, Callable[[Any], Any]]:
+    """What becomes of fields before they are cells, by name."""
+    forms: dict[str, Callable[[Any], Any]] = {}
+    if isinstance(type_info, RowTypeInfo):
+        pairs = zip(type_info.get_field_names(), type_info.get_field_types(), strict=True)
+        for name, kind in pairs:
+            if isinstance(kind, TimestampTypeInfo):
+                forms[name] = java_text  # 12:30:00.0
+            elif isinstance(kind, RowTypeInfo):
+                forms[name] = partial(_elements, forms=_message_forms(kind))
+            elif kind == Types.BIG_DEC():
+                forms[name] = lambda number: number or abs(number)  # there is no -0
+    return forms
+
+
+def _elements(fields: dict[str, Any], forms: dict[str, Callable[[Any], Any]]) -> list[Any]:
+    return list(_formed(fields, forms).values())
+
+
+def _formed(fields: dict[str, Any], forms: dict[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    for name, form in forms.items():
+        if fields.get(name) is not None:
+            fields[name] = form(fields[name])
+    return fields

@@ -18,6 +18,11 @@ from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.data.records import Records
 from headrace.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
+from headrace.datastream.formats.avro import (
+    AvroSchema,
+    ConfluentRegistryAvroDeserializationSchema,
+)
+from headrace.datastream.formats.json import JsonRowDeserializationSchema
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
     KeyedProcessFunction,
@@ -304,6 +309,19 @@ def packets_missing() -> None:
     list(in_order([(0, 0, b""), (0, 2, b"")]))
 
 
+def message_that_is_no_number() -> None:
+    row = Types.ROW_NAMED(["id"], [Types.LONG()])
+    JsonRowDeserializationSchema.builder().type_info(row).build().deserialize(b'{"id":"seven"}')
+
+
+def avro_message_without_schema_number() -> None:
+    schema = AvroSchema(
+        '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
+    )
+    reader = ConfluentRegistryAvroDeserializationSchema.for_generic(schema, "http://127.0.0.1:8081")
+    reader.deserialize(b'{"id":7}')
+
+
 MESSAGES: list[Callable[[], None]] = [
     empty_program,
     duplicate_uid,
@@ -340,6 +358,8 @@ MESSAGES: list[Callable[[], None]] = [
     window_state_of_a_session,
     state_of_a_later_version,
     packets_missing,
+    message_that_is_no_number,
+    avro_message_without_schema_number,
 ]
 
 

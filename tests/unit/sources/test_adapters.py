@@ -13,6 +13,7 @@ import headrace
 from golden.compare import assert_golden
 from headrace.common.typeinfo import Types
 from headrace.connectors.collection.source import CollectionSource
+from headrace.connectors.files.avro_input import AvroInputFormat
 from headrace.connectors.files.source import FileSource
 from headrace.connectors.generator.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.connectors.generator.number_seq import NumberSequenceSource
@@ -71,6 +72,7 @@ EXPECTED: dict[type[Source], tuple[type, bool]] = {
     CollectionSource: (CollectionAdapter, True),
     DataGeneratorSource: (PythonSourceAdapter, True),
     NumberSequenceSource: (PythonSourceAdapter, True),
+    AvroInputFormat: (PythonSourceAdapter, True),
     SocketTextSource: (PythonSourceAdapter, True),
     FileSource: (FileAdapter, False),
     DataFrameSource: (type(ON_SPARK.of(bare(DataFrameSource))), False),
