@@ -28,6 +28,5 @@ MODULES: dict[str, str] = {
 NAMES: dict[str, str] = {
     "headrace.datastream.formats.parquet:AvroParquetReaders": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
     "headrace.datastream.formats.parquet:AvroParquetWriters": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
-    "headrace.datastream.functions:AsyncFunctionDescriptor": "asynchronous functions need operator state for requests under way; call the service in a `map`",
-    "headrace.datastream:AsyncDataStream": "asynchronous functions need operator state for requests under way; call the service in a `map`",
+    "headrace.datastream.functions:AsyncFunctionDescriptor": "internal to PyFlink: how a function is handed to the JVM; use `AsyncDataStream`",
 }

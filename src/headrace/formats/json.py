@@ -6,8 +6,6 @@ it: json_serialization.py and json_deserialization.py, for messages
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.formats.json_serialization import JsonRowSerializationSchema
 from headrace.formats.writer_factories import JsonLines
 
