@@ -210,7 +210,7 @@ def measure_large_values(options: argparse.Namespace) -> None:
     finally:
         kill_driver(driver)
     state_mb = options.events * STATE_BYTES / 1e6
-    growth, share = took[BATCHES - 1] / took[1], filled_mb / state_mb
+    growth, share = took[BATCHES - 1] / took[1], max(filled_mb, changed_mb) / state_mb
     report(
         system="headrace_large_values",
         job="large-values",
@@ -220,10 +220,11 @@ def measure_large_values(options: argparse.Namespace) -> None:
         batch_ms=[round(seconds * 1000) for seconds in took],
         note=f"{state_mb:,.0f} MB of state; tenth batch {growth:.2f} of the second "
         f"({took[BATCHES - 1]:.1f} s, {took[1]:.1f} s; {verdict(growth, TENTH_TO_SECOND)}); "
-        f"checkpoint {share:.2f} of the state ({verdict(share, CHECKPOINT_TO_STATE)}); back after "
+        f"checkpoint {share:.2f} of the state ({verdict(share, CHECKPOINT_TO_STATE)}; "
+        f"{filled_mb / state_mb:.2f} after new keys, {changed_mb / state_mb:.2f} after changes, "
+        f"{watch.largest_mb / state_mb:.2f} at its largest); back after "
         f"{back_s:.1f} s ({verdict(back_s, BACK_S)}). Batches that change a tenth: "
-        f"{', '.join(f'{seconds:.1f}' for seconds in took[BATCHES:])} s, checkpoint "
-        f"{changed_mb / state_mb:.2f} then, {watch.largest_mb / state_mb:.2f} at its largest",
+        f"{', '.join(f'{seconds:.1f}' for seconds in took[BATCHES:])} s",
     )
 
 

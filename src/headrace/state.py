@@ -203,13 +203,22 @@ class _CheckpointPlace:
     """State in the checkpoint of a job, after a committed batch."""
 
     location: str
-    batch_id: int
     steps: tuple[Any, ...]
     names: States | None
 
     @property
     def checkpoint(self) -> str:
         return f"{self.location}/query"
+
+    @property
+    def batch_id(self) -> int:
+        """The newest batch by now: a running job clears away what older ones need."""
+        from headrace.hosts.spark.state.checkpoint_files import last_batch
+
+        found = last_batch(self.checkpoint)
+        if found is None:
+            raise StateError("the job has not committed a batch yet", where=self.location)
+        return found
 
     def operator(self, uid: str) -> Any:
         return _find(uid, self.steps, self.location)
@@ -235,8 +244,6 @@ def _find(uid: str, operators: Iterable[Any], location: str) -> Any:
 def _open(location: str) -> _SavedPlace | _CheckpointPlace:
     if Storage.open(location).exists(stored_form.METADATA):
         return _SavedPlace(stored_form.read_savepoint(location))
-    from headrace.hosts.spark.state.checkpoint_files import last_batch
-
     job_dir = JobDir.open(location)
     identity = job_dir.read_identity()
     if identity is None or identity.fingerprint is None:
@@ -245,11 +252,9 @@ def _open(location: str) -> _SavedPlace | _CheckpointPlace:
             where=location,
             fix="give an execution.checkpointing.dir, or what `headrace savepoint` printed",
         )
-    batch_id = last_batch(f"{location}/query")
-    if batch_id is None:
-        raise StateError("the job has not committed a batch yet", where=location)
-    names = job_dir.states.read()
-    return _CheckpointPlace(location, batch_id, identity.fingerprint.steps, names)
+    place = _CheckpointPlace(location, identity.fingerprint.steps, job_dir.states.read())
+    _ = place.batch_id  # where there is none, that is told at once
+    return place
 
 
 def _session() -> SparkSession:

@@ -303,9 +303,9 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
     ConfigOption(
         "execution.checkpointing.num-retained",
         "int",
-        10,
-        "How many past micro-batches a checkpoint keeps besides the newest "
-        "(spark.sql.streaming.minBatchesToRetain).",
+        1,
+        "How many past micro-batches stay readable in a checkpoint besides the newest. On a "
+        "cluster and on remote storage Spark clears up, and keeps at least ten.",
         minimum=1,
     ),
     ConfigOption(

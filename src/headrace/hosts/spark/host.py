@@ -9,6 +9,7 @@ Next: microbatch/build.py
 
 from __future__ import annotations
 
+import threading
 import uuid
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +26,7 @@ from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.opening import SourceOptions, streams_of
 from headrace.hosts.spark.state.checkpoint_files import forget_uncommitted_state
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER, SparkCheckpoints
+from headrace.hosts.spark.state.clearing import Clearing
 from headrace.hosts.spark.user_files import ship
 from headrace.io.storage import local_path
 from headrace.runtime.messages import read_messages
@@ -40,6 +42,13 @@ if TYPE_CHECKING:
     from headrace.spi.job_spec import JobSpec
 
 
+_RETAINED = "execution.checkpointing.num-retained"
+_SPARK_RETAINED = "spark.sql.streaming.minBatchesToRetain"
+# Spark keeps two snapshots for any number up to the batches between them, and files of state that
+# are older than the number it stores again in every snapshot (docs/decisions/0017).
+_RETAINED_BY_SPARK = 10
+
+
 class SparkHost:
     """Runs plans on the running Spark of this process, or on one that it starts."""
 
@@ -47,6 +56,7 @@ class SparkHost:
         self._spec = spec
         self._base: SparkSession | None = spec.session
         self._session: SparkSession | None = None
+        self._reading = threading.Lock()  # held while a savepoint reads files of state
 
     @property
     def base(self) -> SparkSession:
@@ -70,7 +80,7 @@ class SparkHost:
         spec = self._spec
         # One more than is asked for: state is a batch ahead until the batch is committed, and with
         # one Spark would clear away what the committed batch needs as soon as that is stored.
-        retained = spec.option("execution.checkpointing.num-retained") + 1
+        retained = max(spec.option(_RETAINED), _RETAINED_BY_SPARK) + 1
         self._session = job_session(
             self.base,
             {
@@ -79,7 +89,7 @@ class SparkHost:
                     spec.option("state.backend.type"), native=plan.native_job is not None
                 ),
                 **ship(self.base.sparkContext, spec.option),
-                "spark.sql.streaming.minBatchesToRetain": str(retained),
+                _SPARK_RETAINED: str(retained),
                 **spec.spark_settings,
             },
             plan.slots,
@@ -121,7 +131,15 @@ class SparkHost:
             results=program.results,
             on_epoch=on_epoch,
             feeds=options.piece_writers or (),
+            clearing=self._clearing(place),
         )
+
+    def _clearing(self, place: Place) -> Clearing | None:
+        """Clears away state; where others may write it too, or the user told Spark, Spark does."""
+        if not self._is_local(place) or _SPARK_RETAINED in self._spec.spark_settings:
+            return None
+        retained = self._spec.option(_RETAINED)
+        return Clearing(f"{place.directory}/{QUERY_FOLDER}", retained, self._reading)
 
     def checkpoints(self, plan: PhysicalPlan, place: Place) -> SparkCheckpoints:
         """What Spark has stored of the job."""
@@ -133,6 +151,7 @@ class SparkHost:
             stages=len(plan.stages),
             slots=plan.slots if plan.stages else 1,
             commands=plan.uses_time,
+            reading=self._reading,
         )
 
     # --- what only Spark has ---------------------------------------------------------------------

@@ -52,7 +52,7 @@ _JOB_SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # to count the rows of a store Spark reads the old content of every page before it writes it
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # Snapshots are made every ten batches, but only maintenance stores them: once a minute, a job
+    # Snapshots are made every few batches, but only maintenance stores them: once a minute, a job
     # that is killed would often replay the changes of many batches, at a tenth of the speed.
     "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
     # headrace moves time itself, so batches without data would do nothing
@@ -67,11 +67,17 @@ _JOB_SETTINGS = {
 # file: 40 to 85 forks and about 80 ms a batch.  This one renames just as atomically there, but it
 # does not replace a file (docs/decisions/0014-state-of-failed-batches.md); so it is used where no
 # task is run twice, and what failed batches left is removed.  Elsewhere Spark's default stays.
+#
+# headrace clears past state away there (docs/decisions/0017-state-is-cleared-by-commits.md), so
+# more snapshots mean fewer changes beside them.  A file of state that is a few batches old may
+# stand in the next snapshot as it is: no other executor can have deleted it meanwhile.
 _LOCAL_CHECKPOINT_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
     ),
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "5",
+    "spark.sql.streaming.stateStore.rocksdb.checkStaleReusedFilesInSnapshot": "false",
 }
 
 

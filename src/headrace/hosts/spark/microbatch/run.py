@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
+    from headrace.hosts.spark.state.clearing import Clearing
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import EpochResults, OnEpoch
 
@@ -37,6 +38,7 @@ class MicroBatchRun:
         results: runs a batch: called with its DataFrame, its number and the query.
         on_epoch: called for every batch.
         feeds: write what the query reads, until it ends.
+        clearing: clears away state that nobody will ask for, while the query runs.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class MicroBatchRun:
         results: Callable[[DataFrame, int, SparkQuery], EpochResults],
         on_epoch: OnEpoch,
         feeds: Sequence[PieceWriter] = (),
+        clearing: Clearing | None = None,
     ) -> None:
         self._plan = plan
+        self._clearing = clearing
         self._commands = (
             CommandWriter(Storage.open(control_dir(directory))) if plan.uses_time else None
         )
@@ -70,6 +74,8 @@ class MicroBatchRun:
     def start(self) -> None:
         """Start the query."""
         self._query.start()
+        if self._clearing is not None:
+            self._clearing.start()
 
     def wait(self) -> None:
         """Until the query ends."""
@@ -107,6 +113,8 @@ class MicroBatchRun:
         self._query.stop()
         if self._commands is not None:
             self._commands.close()
+        if self._clearing is not None:
+            self._clearing.close()
 
     @property
     def in_epoch(self) -> bool:

@@ -1,1 +1,1 @@
-"""State outside of a query: for savepoints (export.py, seeding.py), as tables (tables.py)."""
+"""State outside of a query: savepoints (export.py, seeding.py), tables.py, clearing.py."""

@@ -31,6 +31,17 @@ def stateful_operators(checkpoint: str) -> list[int]:
     return sorted(int(name) for name in Storage.open(checkpoint).folders("state") if name.isdigit())
 
 
+def subtasks(checkpoint: str) -> list[tuple[int, int]]:
+    """(number of Spark's stateful operator, subtask) for all that has a folder of state."""
+    storage = Storage.open(checkpoint)
+    return [
+        (operator, int(name))
+        for operator in stateful_operators(checkpoint)
+        for name in storage.folders(f"state/{operator}")
+        if name.isdigit()
+    ]
+
+
 def read_offsets(checkpoint: str, batch_id: int) -> list[str | None]:
     """Where every source of a query was after a batch, as Spark's JSON."""
     lines = Storage.open(checkpoint).read(f"offsets/{batch_id}").decode().split("\n")
@@ -50,15 +61,12 @@ def forget_uncommitted_state(checkpoint: str) -> None:
     storage = Storage.open(checkpoint)
     committed = last_batch(checkpoint)
     newest = 0 if committed is None else committed + 1
-    for operator in stateful_operators(checkpoint):
-        for partition in storage.folders(f"state/{operator}"):
-            if not partition.isdigit():
-                continue
-            folder = f"state/{operator}/{partition}"
-            for file in storage.list(folder):
-                version = _VERSION.match(file.name)
-                if version is not None and int(version[1]) > newest:
-                    storage.delete(f"{folder}/{file.name}")
+    for operator, subtask in subtasks(checkpoint):
+        folder = f"state/{operator}/{subtask}"
+        for file in storage.list(folder):
+            version = _VERSION.match(file.name)
+            if version is not None and int(version[1]) > newest:
+                storage.delete(f"{folder}/{file.name}")
 
 
 def set_back_watermark(checkpoint: str, above_ms: int) -> None:

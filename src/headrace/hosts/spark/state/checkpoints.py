@@ -20,6 +20,7 @@ from headrace.runtime.savepoint.files import FOLDER
 from headrace.spi.host import SourcePosition
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
@@ -41,6 +42,7 @@ class SparkCheckpoints:
         stages: how many stages with state there are.
         slots: how many subtasks each of them has.
         commands: whether ticks and the end of input are one more source.
+        reading: held while a batch is read: the job clears no files away meanwhile.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class SparkCheckpoints:
         stages: int,
         slots: int,
         commands: bool,
+        reading: threading.Lock,
     ) -> None:
         self._spark = spark
         self._directory = directory
@@ -60,6 +63,7 @@ class SparkCheckpoints:
         self._stages = stages
         self._slots = slots
         self._commands = commands
+        self._reading = reading
 
     def last_epoch(self) -> int | None:
         """The newest batch that is committed."""
@@ -71,6 +75,12 @@ class SparkCheckpoints:
         self, epoch: int, location: str, max_parallelism: Mapping[str, int]
     ) -> list[SourcePosition]:
         """Write entries as Parquet, and copy what sources keep."""
+        with self._reading:
+            return self._save(epoch, location, max_parallelism)
+
+    def _save(
+        self, epoch: int, location: str, max_parallelism: Mapping[str, int]
+    ) -> list[SourcePosition]:
         offsets = read_offsets(self._query, epoch)
         self._copy_sources(location)
         frame = entries_frame(self._spark, self._query, epoch, max_parallelism)
