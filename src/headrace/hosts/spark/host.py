@@ -131,6 +131,7 @@ class SparkHost:
             results=program.results,
             on_epoch=on_epoch,
             feeds=options.piece_writers or (),
+            local=self._is_local(place),
             clearing=self._clearing(place),
         )
 

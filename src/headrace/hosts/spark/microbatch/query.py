@@ -13,6 +13,7 @@ from headrace.hosts.spark.carried_errors import carried_in
 from headrace.hosts.spark.native.windows import explain_timestamp_failure
 from headrace.hosts.spark.quiet import ToldElsewhere, quiet_callbacks
 from headrace.hosts.spark.sources.file_reader import explain_read_failure
+from headrace.hosts.spark.state.checkpoint_files import subtasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ _STOPPED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling a query that was stopped: "
     "java.lang.InterruptedException"
 )
+_DEFAULT_STORE = "default"  # as Spark calls it: operators of headrace's have no other
 _CANCELLED = ("[SPARK_JOB_CANCELLED]", "java.lang.InterruptedException")
 
 
@@ -149,7 +151,7 @@ class SparkQuery:
         """Spark's watermark of the batch that runs, or of the last one."""
         if self._query is None:  # the first batch can be faster than start()
             return 0
-        execution = self._query._jsq.streamingQuery().lastExecution()
+        execution = self._jvm_query().lastExecution()
         return int(execution.offsetSeqMetadata().batchWatermarkMs())
 
     def source_offsets(self) -> list[JsonValue]:
@@ -172,6 +174,31 @@ class SparkQuery:
         if self._query is not None:
             with contextlib.suppress(Exception):  # already failed or stopped
                 self._query.stop()
+
+    def unload_state(self) -> None:
+        """Let Spark forget the state that it holds in this process; the query has been stopped.
+
+        Spark stores a snapshot some time after its batch, also when the run has ended meanwhile.
+        That of a failed batch would be taken for the one of the batch repeated by the next run.
+        Waits for tasks that still use the state.
+        """
+        execution = None if self._query is None else self._jvm_query().lastExecution()
+        if execution is None:
+            return
+        jvm = self._frame.sparkSession.sparkContext._jvm
+        assert jvm is not None
+        state = jvm.org.apache.spark.sql.execution.streaming.state
+        stores = getattr(getattr(state, "StateStore$"), "MODULE$")
+        for operator, subtask in subtasks(self._checkpoint):
+            store = state.StateStoreId(
+                execution.checkpointLocation(), operator, subtask, _DEFAULT_STORE
+            )
+            run = self._jvm_query().runId()
+            stores.removeFromLoadedProvidersAndClose(state.StateStoreProviderId(store, run))
+
+    def _jvm_query(self) -> Any:
+        assert self._query is not None
+        return self._query._jsq.streamingQuery()
 
     def _raise(self, error: BaseException) -> NoReturn:
         failure = self._failure(error)

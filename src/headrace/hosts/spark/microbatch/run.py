@@ -6,6 +6,8 @@ Next: query.py (the query itself), commands.py (ticks and the end of input)
 
 from __future__ import annotations
 
+import logging
+import threading
 from typing import TYPE_CHECKING
 
 from headrace.hosts.spark.microbatch.build import control_dir
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
     from headrace.spi.host import EpochResults, OnEpoch
 
 
+log = logging.getLogger(__name__)
+
+# a task that hangs must not keep a cancelled job alive for ever
+_PATIENCE_S = 30.0
+
+
 class MicroBatchRun:
     """A query, its commands and its sources.
 
@@ -38,6 +46,7 @@ class MicroBatchRun:
         results: runs a batch: called with its DataFrame, its number and the query.
         on_epoch: called for every batch.
         feeds: write what the query reads, until it ends.
+        local: whether all of it, tasks and checkpoint, is on this machine.
         clearing: clears away state that nobody will ask for, while the query runs.
     """
 
@@ -52,9 +61,11 @@ class MicroBatchRun:
         results: Callable[[DataFrame, int, SparkQuery], EpochResults],
         on_epoch: OnEpoch,
         feeds: Sequence[PieceWriter] = (),
+        local: bool = False,
         clearing: Clearing | None = None,
     ) -> None:
         self._plan = plan
+        self._local = local
         self._clearing = clearing
         self._commands = (
             CommandWriter(Storage.open(control_dir(directory))) if plan.uses_time else None
@@ -109,12 +120,22 @@ class MicroBatchRun:
         self._query.stop()
 
     def close(self) -> None:
-        """No more ticks."""
+        """No more ticks, and nothing more is stored."""
         self._query.stop()
         if self._commands is not None:
             self._commands.close()
         if self._clearing is not None:
             self._clearing.close()
+        if self._local:
+            unloading = threading.Thread(target=self._unload, name="headrace-unload", daemon=True)
+            unloading.start()
+            unloading.join(_PATIENCE_S)
+
+    def _unload(self) -> None:
+        try:
+            self._query.unload_state()
+        except Exception as error:  # Spark has ended, and its memory with it; or a task hangs
+            log.info("Spark keeps the state of a run that has ended: %s", error)
 
     @property
     def in_epoch(self) -> bool:
