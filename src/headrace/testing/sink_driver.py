@@ -152,10 +152,12 @@ class SinkDriver:
         os.close(orders)
         os.close(answer)
         with os.fdopen(answers, "rb") as told, os.fdopen(order, "wb") as tell:
-            if told.readline() == b"ready\n":
+            said = told.readline()
+            if said == b"ready\n":
+                said = b""
                 tell.write(pickle.dumps(self._staged_for_another(batch, subtasks)))
             tell.close()
-            said = told.read()
+            said += told.read()
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):
             return after_lines
