@@ -14,7 +14,12 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.kafka.sink_client import explained, producer_library, producer_settings
+from headrace.connectors.kafka.sink_client import (
+    explained,
+    producer_library,
+    producer_settings,
+    undelivered,
+)
 from headrace.connectors.kafka.transactions import Reuse, reuse_for
 
 if TYPE_CHECKING:
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
     from headrace.connectors.kafka.transaction_admin import TransactionAdmin
     from headrace.connectors.kafka.transactions import Found
+    from headrace.errors import ConnectorError
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +55,7 @@ class SinkProducer:
         self.failures: list[tuple[str, int, Any]] = []
         self.prepared_batch: int | None = None
         self._error = library.KafkaException
+        self.errors: tuple[type[Exception], ...] = (library.KafkaException, SystemError)
         self._partitions: dict[str, list[int]] = {}
         settings = producer_settings(properties) | {"on_delivery": self._note_failure}
         if transactional_id is not None:
@@ -64,9 +71,50 @@ class SinkProducer:
             self._call("begin a transaction", self.client.begin_transaction)
 
     def flush(self) -> None:
-        """Waits until Kafka has taken all messages, or has refused one."""
-        while self.client.flush(1.0) and not self.failures:
-            pass
+        """Waits until Kafka has taken all messages.
+
+        Raises:
+            ConnectorError: it has not.
+        """
+        try:
+            while self.client.flush(1.0) and not self.failures:
+                pass
+        except self.errors as error:
+            raise self.explained(error) from error
+        self.check()
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Lets librdkafka report failures, waiting for at most so long; raises for them."""
+        try:
+            self.client.poll(timeout_s)
+        except self.errors as error:
+            raise self.explained(error) from error
+        self.check()
+
+    def check(self) -> None:
+        """Raises for messages that were not delivered."""
+        if self.failures:
+            raise undelivered(self.failures, self.where)
+
+    def explained(self, error: Exception) -> ConnectorError:
+        """What an error in a call of the producer means.
+
+        confluent_kafka raises a fatal error while it still runs callbacks, which Python reports as
+        a SystemError; then the next call tells what it was.
+        """
+        what = "write to Kafka"
+        if isinstance(error, SystemError):
+            if not isinstance(error.__cause__, self._error):
+                return self._fatal_error(error, what)
+            error = error.__cause__
+        return explained(error, what, self.where)
+
+    def _fatal_error(self, error: Exception, what: str) -> ConnectorError:
+        try:
+            self.client.begin_transaction()
+        except self._error as told:
+            return explained(told, what, self.where)
+        return explained(error, what, self.where)
 
     def commit(self) -> None:
         """Ends the transaction, which the driver has committed already."""

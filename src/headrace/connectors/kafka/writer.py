@@ -10,7 +10,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.kafka.serialization import BuiltSchema, KafkaSinkContext
-from headrace.connectors.kafka.sink_client import explained, producer_library, undelivered
 from headrace.connectors.kafka.transactions import Prepared
 from headrace.errors import TypeMismatchError
 from headrace.spi.sink import SinkWriter
@@ -44,7 +43,6 @@ class MessageWriter(SinkWriter):
         self._schema = schema
         self._context = context
         self._count = 0
-        self._error = producer_library().KafkaException
         self._producer: SinkProducer | None = None
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -61,11 +59,10 @@ class MessageWriter(SinkWriter):
                 self._write_plain(producer, schema, values, timestamps)
             else:
                 self._write_records(producer, values, timestamps)
-        except self._error as error:
-            self._check(producer)  # the reason, if there is one, says more than "in error state"
-            raise explained(error, "write a message", producer.where) from error
-        producer.client.poll(0)
-        self._check(producer)
+        except producer.errors as error:
+            producer.check()  # the reason, if there is one, says more than "in error state"
+            raise producer.explained(error) from error
+        producer.poll()
 
     def begin(self) -> SinkProducer:
         """The producer for this batch."""
@@ -129,12 +126,7 @@ class MessageWriter(SinkWriter):
                 raise self._no_bytes(value, record) from error
 
     def _wait_for_room(self, producer: SinkProducer) -> None:
-        producer.client.poll(_ROOM_S)
-        self._check(producer)
-
-    def _check(self, producer: SinkProducer) -> None:
-        if producer.failures:
-            raise undelivered(producer.failures, producer.where)
+        producer.poll(_ROOM_S)
 
     def _no_bytes(self, value: Any, content: Any) -> TypeMismatchError:
         return TypeMismatchError(
@@ -177,7 +169,6 @@ class PlainWriter(MessageWriter):
         producer, self._producer = self._producer, None
         if producer is not None and self._waits:
             producer.flush()
-            self._check(producer)
         return []
 
     def abort(self) -> None:
@@ -213,7 +204,6 @@ class TransactionalWriter(MessageWriter):
             self.abort()
             return []
         producer.flush()
-        self._check(producer)
         self._producer = None
         self._pool.prepared(producer, self._context.batch_id)
         subtask = self._context.subtask_index
