@@ -120,6 +120,18 @@ def test_producers_are_used_again_and_not_made_for_every_batch(place: Place) -> 
     place.expect(range(8))
 
 
+def test_a_producer_whose_attempt_was_aborted_is_used_again(place: Place) -> None:
+    """Also when most of its messages were not sent yet: they must not count as failures later."""
+    job = place.job()
+    for _ in range(3):
+        writer = job.writer(0)
+        writer.write(list(range(5000)), None)
+        writer.abort()
+    job.run(0, [0, 1])
+    assert len(unfinished(place.server, place.prefix)) == 0
+    place.expect(range(2))
+
+
 def test_transactions_of_a_dead_job_with_the_prefix_are_aborted_at_the_start(place: Place) -> None:
     dead = place.job("dead")
     dead.run(0, [0])

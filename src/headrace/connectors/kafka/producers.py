@@ -123,6 +123,7 @@ class SinkProducer:
     def abort(self) -> None:
         """Aborts the transaction."""
         self._call("abort a transaction", lambda: self.client.abort_transaction(_CALL_S))
+        self.client.flush(1.0)  # the reports of messages that it threw away
 
     def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, asked for once.
@@ -191,14 +192,20 @@ class ProducerPool:
             self._prepared.append(producer)
 
     def give_back(self, producer: SinkProducer) -> None:
-        """Takes a producer back after its writer failed; it is used again if it can abort."""
+        """Takes a producer back whose transaction is not wanted.
+
+        After a message that was not delivered librdkafka's count of messages has a gap, and the
+        next transaction fails as well; such a producer is not used again.
+        """
+        failed = bool(producer.failures)
         try:
             producer.abort()
         except Exception as error:
             _log.info("dropping a producer: %s", error)  # the driver aborts what it leaves open
             return
-        with self._lock:
-            self._free.append(producer)
+        if not failed:
+            with self._lock:
+                self._free.append(producer)
 
     def _look_at_prepared(self, batch_id: int) -> None:
         waiting, self._prepared = self._prepared, []
