@@ -10,7 +10,6 @@ MODULES: dict[str, str] = {
     "headrace.datastream.connectors.cassandra": "a Java sink of Flink's; write a `Sink` in Python, or use `to_dataframe` and Spark's writer",
     "headrace.datastream.connectors.dynamic_kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.hybrid_source": "switching between sources needs their positions at the switch; use `union` meanwhile",
-    "headrace.datastream.connectors.kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.kinesis": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.pulsar": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.rabbitmq": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
