@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 WITH_SERVERS = [
     "elasticsearch.md",
     "sinks-databases.md",  # test_docs_databases.py
-    "kafka-sink.md",  # test_docs_kafka.py
+    "kafka-sink.md",  # tests/kafka/test_sink_page.py
 ]
 
 
