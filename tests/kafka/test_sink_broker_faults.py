@@ -41,7 +41,13 @@ class Place:
         self.prefix = new_prefix()
         sink = text_sink(server, self.topic, self.prefix, **properties)
         self.job = SinkDriver(sink, state_dir=str(folder))
-        self.decision = folder / "kafka-transactions.json"
+        self.folder = folder
+
+    @property
+    def decision(self) -> Path:
+        """The file with the newest decision."""
+        (found,) = self.folder.glob("kafka-transactions-*.json")
+        return found
 
     def expect(self, expected: list[int]) -> None:
         assert unfinished(self.server, self.prefix) == {}

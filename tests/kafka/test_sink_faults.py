@@ -145,6 +145,14 @@ def test_transactions_of_a_dead_job_with_the_prefix_are_aborted_at_the_start(pla
     place.expect(range(4))
 
 
+def test_a_new_job_in_the_directory_of_another_begins_at_its_first_batch(place: Place) -> None:
+    old, new = place.job("old"), place.job("new")
+    new.state_dir = old.state_dir
+    old.run(5, [0])
+    new.run(0, [1])
+    place.expect(range(2))
+
+
 def test_jobs_with_other_prefixes_are_left_alone(place: Place) -> None:
     other, prefix = place.job("other"), place.prefix
     staged = other.stage(0, [0, 1])

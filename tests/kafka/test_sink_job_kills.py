@@ -98,6 +98,6 @@ def test_a_job_that_is_killed_writes_every_record_once(tmp_path: Path, kafka: Ka
 
 def _batches(folder: Path) -> int:
     """The newest batch that the sink has decided on."""
-    for file in (folder / "checkpoint").rglob("kafka-transactions.json"):
+    for file in (folder / "checkpoint").rglob("kafka-transactions-*.json"):
         return int(json.loads(file.read_text())["batch_id"])
     return -1

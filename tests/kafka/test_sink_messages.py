@@ -390,6 +390,12 @@ def test_the_default_guarantee_is_none_as_in_flink() -> None:
     assert complete().build().get_transformer() is None
 
 
+def test_ways_to_log_in_that_only_librdkafka_knows_are_for_the_other_guarantees() -> None:
+    builder = complete().set_property("sasl.mechanism", "OAUTHBEARER")
+    job = SinkDriver(builder.set_delivery_guarantee(AT_LEAST_ONCE).build())
+    job.committer.commit(0, [])
+
+
 def test_properties_reach_both_clients() -> None:
     properties = {
         "bootstrap.servers": "a:1,b:2",

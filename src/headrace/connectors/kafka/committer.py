@@ -25,6 +25,7 @@ from headrace.connectors.kafka.transactions import (
     standing,
 )
 from headrace.errors import ConnectorError
+from headrace.spi.sink import Committer
 from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class KafkaCommitter(OnceCommitter):
     Args:
         admin: ends transactions.
         log: what was decided before.
-        names: the sink's transactional ids; None for a sink that writes without transactions, which
-            only finishes what was decided before it was changed.
+        names: the sink's transactional ids; None for one that only finishes what was decided.
     """
 
     def __init__(
@@ -64,14 +64,9 @@ class KafkaCommitter(OnceCommitter):
     def apply_once(self, batch_id: int, committables: list[Prepared]) -> int:
         """Commits the transactions of a batch, or finishes what an earlier try decided."""
         newest = self._settle(repeat_later=False)
-        if self._names is not None and batch_id > newest:
+        if batch_id > newest:
             self._decide(batch_id, committables)
         return newest
-
-    def commit(self, batch_id: int, committables: list[Prepared]) -> None:
-        """Commits a batch; does nothing for a sink without transactions."""
-        if self._names is not None:
-            super().commit(batch_id, committables)
 
     def remove_staged(self, batch_id: int) -> None:
         """Aborts what is open still: attempts that died or that were not chosen.
@@ -191,6 +186,13 @@ class KafkaCommitter(OnceCommitter):
             where=self._where,
             fix="check the brokers' health; they are committed when the job starts again",
         )
+
+
+class NothingToCommit(Committer):
+    """The committer of a sink without transactions: its messages are in Kafka already."""
+
+    def commit(self, batch_id: int, committables: list[Prepared]) -> None:
+        """Does nothing."""
 
 
 def _those_open(

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.connectors.kafka.transactions import Decision
+from headrace.connectors.kafka.transactions import Decision, short_hash
 from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
     from headrace.spi.sink import CommitterContext
 
-_FILE = "kafka-transactions.json"
 _memory: dict[tuple[str, str], bytes] = {}
 
 
@@ -28,11 +27,13 @@ class DecisionLog:
 
     def __init__(self, context: CommitterContext) -> None:
         self._key = context.job_id, context.sink_uid
+        # With the job: one that starts its batches at 0 again must not find those of another.
+        self._file = f"kafka-transactions-{short_hash(context.job_id)}.json"
         self._storage = None if context.state_dir is None else Storage.open(context.state_dir)
         self.where = (
             f"the driver's memory, sink {context.sink_uid!r}"
             if context.state_dir is None
-            else f"{context.state_dir}/{_FILE}"
+            else f"{context.state_dir}/{self._file}"
         )
 
     def read(self) -> Decision | None:
@@ -40,7 +41,8 @@ class DecisionLog:
         if self._storage is None:
             content = _memory.get(self._key)
         else:
-            content = self._storage.read(_FILE) if self._storage.exists(_FILE) else None
+            exists = self._storage.exists(self._file)
+            content = self._storage.read(self._file) if exists else None
         return None if content is None else Decision.from_json(content, self.where)
 
     def write(self, decision: Decision) -> None:
@@ -48,4 +50,4 @@ class DecisionLog:
         if self._storage is None:
             _memory[self._key] = decision.to_json()
         else:
-            self._storage.write_atomic(_FILE, decision.to_json())
+            self._storage.write_atomic(self._file, decision.to_json())

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CALL_S = 60.0
+_ABORT_S = 10.0
 _TOPIC_S = 10.0
+# How long the partitions of a topic are believed to be the same.
+_SAME_PARTITIONS_S = 300.0
 # Of so many sinks a process keeps producers; the worker processes of a session outlive its jobs.
 _SINKS_KEPT = 16
 
@@ -57,6 +60,7 @@ class SinkProducer:
         self._error = library.KafkaException
         self.errors: tuple[type[Exception], ...] = (library.KafkaException, SystemError)
         self._partitions: dict[str, list[int]] = {}
+        self._asked_at = time.monotonic()
         settings = producer_settings(properties) | {"on_delivery": self._note_failure}
         if transactional_id is not None:
             settings["transactional.id"] = transactional_id
@@ -67,6 +71,9 @@ class SinkProducer:
     def begin(self) -> None:
         """Begins a transaction, if this producer has any."""
         self.failures.clear()
+        if time.monotonic() > self._asked_at + _SAME_PARTITIONS_S:
+            self._partitions.clear()
+            self._asked_at = time.monotonic()
         if self.transactional_id is not None:
             self._call("begin a transaction", self.client.begin_transaction)
 
@@ -122,11 +129,11 @@ class SinkProducer:
 
     def abort(self) -> None:
         """Aborts the transaction."""
-        self._call("abort a transaction", lambda: self.client.abort_transaction(_CALL_S))
+        self._call("abort a transaction", lambda: self.client.abort_transaction(_ABORT_S))
         self.client.flush(1.0)  # the reports of messages that it threw away
 
     def partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic, asked for once.
+        """The partitions of a topic, asked for when it is new.
 
         librdkafka itself would wait 30 s for a topic that does not exist.
         """

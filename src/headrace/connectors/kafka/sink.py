@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.kafka.committer import KafkaCommitter
+from headrace.connectors.kafka.committer import KafkaCommitter, NothingToCommit
 from headrace.connectors.kafka.decision_log import DecisionLog
 from headrace.connectors.kafka.producers import ProducerPool, SinkProducer, shared
 from headrace.connectors.kafka.serialization import KafkaRecordSerializationSchema
@@ -17,7 +17,7 @@ from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.connectors.kafka.transactions import SinkTransactions
 from headrace.connectors.kafka.writer import MessageWriter, PlainWriter, TransactionalWriter
 from headrace.errors import ArgumentTypeError, InvalidArgumentError
-from headrace.spi.sink import CommitterContext, Sink, WriterContext
+from headrace.spi.sink import Committer, CommitterContext, Sink, WriterContext
 from headrace.spi.source import DeliveryGuarantee, SupportsPreprocessing
 
 if TYPE_CHECKING:
@@ -94,12 +94,16 @@ class KafkaSink(Sink, SupportsPreprocessing):
         producer = shared(("plain", settings), lambda: SinkProducer(self._properties, self._where))
         return PlainWriter(self._schema, context, producer, self._guarantee)
 
-    def create_committer(self, context: CommitterContext) -> KafkaCommitter:
+    def create_committer(self, context: CommitterContext) -> Committer:
         """The committer; commits what an earlier run decided and aborts what it left open."""
-        names = None
+        log = DecisionLog(context)
         if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             names = SinkTransactions(self._prefix, context.job_id, context.sink_uid)
-        return KafkaCommitter(self._admin(), DecisionLog(context), names)
+            return KafkaCommitter(self._admin(), log, names)
+        decided = log.read()
+        if decided is not None and decided.stage == "decided":
+            KafkaCommitter(self._admin(), log, None).close()  # the sink was another one then
+        return NothingToCommit()
 
     @property
     def _where(self) -> str:

@@ -47,15 +47,16 @@ class SinkTransactions:
     @property
     def of_sink(self) -> str:
         """How the ids of this sink begin, also those of earlier jobs of the same program."""
-        return f"{self.prefix}-{_short(self.sink_uid)}-"
+        return f"{self.prefix}-{short_hash(self.sink_uid)}-"
 
     @property
     def of_job(self) -> str:
         """How the ids of this job's sink begin."""
-        return f"{self.of_sink}{_short(self.job_id)}-"
+        return f"{self.of_sink}{short_hash(self.job_id)}-"
 
 
-def _short(text: str) -> str:
+def short_hash(text: str) -> str:
+    """A text of any length and any characters as a part of a name."""
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
