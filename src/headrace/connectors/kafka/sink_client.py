@@ -56,8 +56,8 @@ _PRODUCER_DEFAULTS = {
     "linger.ms": "5",
     # the kilobytes are the limit that matters; a wait for small messages costs a round trip each
     "queue.buffering.max.messages": "1000000",
-    # librdkafka writes to stderr what it also tells with an error
-    "log_level": "3",
+    # what librdkafka would write to the stderr of workers comes as errors, too
+    "log_level": "2",
 }
 
 
