@@ -11,6 +11,7 @@ import cloudpickle
 import pytest
 from kafka.partitioner.default import murmur2
 
+from headrace.common import Row, Types
 from headrace.common.serialization import SerializationSchema, SimpleStringSchema
 from headrace.connectors.kafka import producers
 from headrace.connectors.kafka.sink_client import admin_settings, check_properties
@@ -26,6 +27,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaTopicSelector,
     ProducerRecord,
 )
+from headrace.datastream.formats.json import JsonRowSerializationSchema
 from headrace.errors import (
     ConfigurationError,
     ConnectorError,
@@ -166,6 +168,21 @@ def test_a_partitioner_chooses_the_partition(kafka: KafkaServer) -> None:
     write(job_for(kafka, serializer), [{"v": "x" * n} for n in range(1, 7)])
     found = {m.value().decode(): m.partition() for m in kafka.read(topic)}
     assert found == {"x" * n: n % 3 for n in range(1, 7)}
+
+
+@pytest.mark.parametrize("key", [None, SimpleStringSchema()])
+def test_rows_are_written_as_json(kafka: KafkaServer, key: SimpleStringSchema | None) -> None:
+    topic, row = (
+        kafka.create_topic(),
+        Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()]),
+    )
+    json_rows = JsonRowSerializationSchema.builder().with_type_info(row).build()
+    builder = schema().set_topic(topic).set_value_serialization_schema(json_rows)
+    if key is not None:
+        builder.set_key_serialization_schema(key)
+    write(job_for(kafka, builder.build()), [Row(1, "tea"), Row(2, None)])
+    found = [m.value() for m in kafka.read(topic)]
+    assert found == [b'{"id":1,"name":"tea"}', b'{"id":2,"name":null}']
 
 
 class Odd(KafkaRecordSerializationSchema):

@@ -14,7 +14,7 @@ from headrace.common.serialization import SerializationSchema
 from headrace.errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]] | None
 
@@ -131,6 +131,14 @@ class KafkaRecordSerializationSchema(ABC):
             timestamp: the record's event time in epoch milliseconds, if it has one.
         """
 
+    def serialize_many(
+        self, elements: list[Any], context: KafkaSinkContext | None, timestamps: list[int] | None
+    ) -> Iterator[ProducerRecord | None]:
+        """The messages of many records; one by one, unless a subclass has a faster way."""
+        times: Iterable[int | None] = timestamps or [None] * len(elements)
+        for element, timestamp in zip(elements, times, strict=True):
+            yield self.serialize(element, context, timestamp)
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltSchema(KafkaRecordSerializationSchema):
@@ -157,10 +165,30 @@ class BuiltSchema(KafkaRecordSerializationSchema):
     def serialize(
         self, element: Any, context: KafkaSinkContext | None, timestamp: int | None
     ) -> ProducerRecord:
+        key = None if self.key is None else self.key.serialize(element)
+        return self._record(element, key, self.value.serialize(element), context, timestamp)
+
+    def serialize_many(
+        self, elements: list[Any], context: KafkaSinkContext | None, timestamps: list[int] | None
+    ) -> Iterator[ProducerRecord]:
+        """Keys and values many at once, which JSON and CSV do several times faster."""
+        values = self.value.serialize_many(elements)
+        keys = None if self.key is None else self.key.serialize_many(elements)
+        for n, element in enumerate(elements):
+            key = None if keys is None else keys[n]
+            timestamp = None if timestamps is None else timestamps[n]
+            yield self._record(element, key, values[n], context, timestamp)
+
+    def _record(
+        self,
+        element: Any,
+        key: bytes | None,
+        value: bytes,
+        context: KafkaSinkContext | None,
+        timestamp: int | None,
+    ) -> ProducerRecord:
         topic = self.selector(element) if self.selector is not None else self.topic
         assert topic is not None  # the builder asks for one of the two
-        key = None if self.key is None else self.key.serialize(element)
-        value = self.value.serialize(element)
         partition = None
         if self.partitioner is not None and context is not None:
             partitions = context.partitions_for_topic(topic)

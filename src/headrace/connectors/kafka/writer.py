@@ -16,8 +16,6 @@ from headrace.spi.sink import SinkWriter
 from headrace.spi.source import DeliveryGuarantee
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from headrace.connectors.kafka.producers import ProducerPool, SinkProducer
     from headrace.connectors.kafka.serialization import (
         KafkaRecordSerializationSchema,
@@ -75,15 +73,12 @@ class MessageWriter(SinkWriter):
         values: list[Any],
         timestamps: list[int] | None,
     ) -> None:
-        """One topic, value and timestamp only: 0.8 microseconds of CPU a message."""
-        topic, serialize, produce = (
-            schema.topic or "",
-            schema.value.serialize,
-            producer.client.produce,
-        )
+        """One topic, value and timestamp only: 0.8 microseconds of CPU a message to produce."""
+        topic, produce = schema.topic or "", producer.client.produce
         producer.partitions(topic)
-        for value, timestamp in zip(values, _written(timestamps, len(values)), strict=True):
-            content = serialize(value)
+        times = _written(timestamps, len(values))
+        contents = schema.value.serialize_many(values)
+        for value, content, timestamp in zip(values, contents, times, strict=True):
             while True:
                 try:
                     produce(topic, content, timestamp=timestamp)
@@ -98,10 +93,8 @@ class MessageWriter(SinkWriter):
         self, producer: SinkProducer, values: list[Any], timestamps: list[int] | None
     ) -> None:
         context = _Context(self._context, producer)
-        serialize = self._schema.serialize
-        times: Iterable[int | None] = timestamps or [None] * len(values)
-        for value, timestamp in zip(values, times, strict=True):
-            record = serialize(value, context, timestamp)
+        records = self._schema.serialize_many(values, context, timestamps)
+        for value, record in zip(values, records, strict=True):
             if record is not None:
                 self._produce(producer, value, record)
                 self._count += 1
