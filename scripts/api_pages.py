@@ -49,6 +49,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.connectors",
             "headrace.datastream.connectors.elasticsearch",
             "headrace.datastream.connectors.jdbc",
+            "headrace.datastream.connectors.kafka",
             "headrace.datastream.connectors.postgres",
             "headrace.datastream.connectors.redis",
             "headrace.datastream.formats.avro",

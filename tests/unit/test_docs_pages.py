@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DOCS = ROOT / "docs"
-WITH_SERVERS = ["elasticsearch.md", "sinks-databases.md"]  # test_docs_databases.py
+WITH_SERVERS = [
+    "elasticsearch.md",
+    "sinks-databases.md",  # test_docs_databases.py
+    "kafka-sink.md",  # tests/kafka/test_sink_page.py
+]
 
 
 @pytest.mark.parametrize("page", LOCAL)

@@ -31,6 +31,12 @@ __all__ = [
 class SerializationSchema(ABC):
     """Turns a record into bytes."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A subclass that only overrides `serialize` must not inherit a faster way around it."""
+        super().__init_subclass__(**options)
+        if "serialize" in vars(cls) and "serialize_many" not in vars(cls):
+            cls.serialize_many = SerializationSchema.serialize_many  # type: ignore[method-assign]
+
     def open(self) -> None:  # noqa: B027
         """Called once before the first record."""
 
@@ -45,6 +51,14 @@ class SerializationSchema(ABC):
 
 class DeserializationSchema(ABC):
     """Turns bytes into a record."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A subclass that only overrides `deserialize` must not inherit a faster way around it."""
+        super().__init_subclass__(**options)
+        if "deserialize" in vars(cls) and "deserialize_columns" not in vars(cls):
+            cls.deserialize_columns = (  # type: ignore[method-assign]
+                DeserializationSchema.deserialize_columns
+            )
 
     def open(self) -> None:  # noqa: B027
         """Called once before the first message."""

@@ -78,6 +78,10 @@ class SinkContract(ABC):
         """Records that the sink must refuse; none by default."""
         return []
 
+    def checkpoint_dir(self) -> str | None:
+        """Where committers may keep their progress (``state_dir``); None for jobs without."""
+        return None
+
     def leftovers(self, job: SinkDriver) -> Sequence[str]:
         """What is staged for a job and not committed: names of files, tables, keys."""
         return []
@@ -133,11 +137,10 @@ class SinkContract(ABC):
     def test_a_process_that_is_killed_in_its_commit(self) -> None:
         """Whenever it dies, nothing is lost or there twice, and the retry completes the batch."""
         job = self._job()
-        parts = self._parts(0)
-        lines = job.commit_and_die(0, job.stage(0, *parts), after_lines=1 << 60)
+        lines = job.run_and_die(0, *self._parts(0), after_lines=1 << 60)
         for batch, after in enumerate(_spread(lines, self.kills), start=1):
             parts = self._parts(batch)
-            job.commit_and_die(batch, job.stage(batch, *parts), after_lines=after)
+            job.run_and_die(batch, *parts, after_lines=after)
             before, now = 6 * batch, sorted(self.stored())
             assert now == sorted(set(now)), f"killed after {after} lines, a record is there twice"
             assert set(range(before)) <= set(now), f"killed after {after} lines, records are gone"
@@ -212,7 +215,7 @@ class SinkContract(ABC):
         """Batch ids count for one sink of one job only."""
         job = self._job()
         job.run(0, self._records(0, 2))
-        other_sink = SinkDriver(job.sink, job_id=job.job_id, uid="other", type_info=self.type_info)
+        other_sink = self._job(job.sink, job_id=job.job_id, uid="other")
         other_sink.run(0, self._records(2, 3))
         other_job = self._job(job.sink)
         waiting = other_job.stage(0, self._records(3, 5))
@@ -235,8 +238,14 @@ class SinkContract(ABC):
 
     # --- shared ------------------------------------------------------------------------------
 
-    def _job(self, sink: Sink | None = None) -> SinkDriver:
-        return SinkDriver(sink or self.make_sink(), type_info=self.type_info)
+    def _job(
+        self, sink: Sink | None = None, *, job_id: str | None = None, uid: str = "out"
+    ) -> SinkDriver:
+        job = SinkDriver(sink or self.make_sink(), job_id=job_id, uid=uid, type_info=self.type_info)
+        folder = self.checkpoint_dir()
+        if folder is not None:
+            job.state_dir = f"{folder}/{job.job_id}/sinks/{uid}"
+        return job
 
     def _records(self, start: int, end: int) -> list[Any]:
         return [self.record(n) for n in range(start, end)]

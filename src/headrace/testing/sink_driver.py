@@ -63,6 +63,7 @@ class SinkDriver:
         self.type_info = type_info
         self.state_dir = state_dir
         self._committer: Committer | None = None
+        self._committer_elsewhere = False
 
     @property
     def committer(self) -> Committer:
@@ -91,6 +92,8 @@ class SinkDriver:
         type_info: TypeInformation | None = None,
     ) -> SinkWriter:
         """A writer of a new attempt, made from a copy of the sink as in a worker."""
+        if not self._committer_elsewhere:
+            _ = self.committer  # as in the engine: there is a committer before there are writers
         sink = pickle.loads(cloudpickle.dumps(self.sink))
         attempt = f"try-{next(_attempts)}"
         kind = type_info or self.type_info
@@ -124,14 +127,12 @@ class SinkDriver:
         """Stages and commits a batch."""
         self.committer.commit(batch, self.stage(batch, *subtasks, type_info=type_info))
 
-    def commit_and_die(
-        self, batch: int, committables: list[Committable], *, after_lines: int
-    ) -> int:
-        """A new driver process commits a batch and is killed in the middle of it.
+    def run_and_die(self, batch: int, *subtasks: list[Any], after_lines: int) -> int:
+        """A new driver process begins, this one stages a batch for it, and it dies in its commit.
 
         Args:
             batch: number of the batch.
-            committables: of `stage`.
+            subtasks: records by subtask.
             after_lines: how many lines of the connector's own package run before the process gets
                 SIGKILL; lines of libraries do not count, or they would hide the few that matter.
 
@@ -139,28 +140,44 @@ class SinkDriver:
             How many lines it ran; less than `after_lines` when it came to its end.
         """
         self.restart()
-        reading, writing = os.pipe()
+        answers, answer = os.pipe()
+        orders, order = os.pipe()
         with warnings.catch_warnings():
             # Python warns of threads that a child does not have; the child only commits and dies.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
-            _commit_as_child(self, batch, committables, after_lines, writing)
-        os.close(writing)
+            os.close(order)
+            _commit_as_child(self, batch, after_lines, orders, answer)
+        os.close(orders)
+        os.close(answer)
+        with os.fdopen(answers, "rb") as told, os.fdopen(order, "wb") as tell:
+            said = told.readline()
+            if said == b"ready\n":
+                said = b""
+                tell.write(pickle.dumps(self._staged_for_another(batch, subtasks)))
+            tell.close()
+            said += told.read()
         _, status = os.waitpid(child, 0)
-        with os.fdopen(reading, "rb") as pipe:
-            told = pipe.read()
         if os.WIFSIGNALED(status):
             return after_lines
-        if not told.isdigit():
-            raise AssertionError(f"the commit failed by itself: {told.decode(errors='replace')}")
-        return int(told)
+        if not said.isdigit():
+            raise AssertionError(f"the commit failed by itself: {said.decode(errors='replace')}")
+        return int(said)
+
+    def _staged_for_another(self, batch: int, subtasks: tuple[list[Any], ...]) -> list[Any]:
+        """What a committer in another process gets."""
+        self._committer_elsewhere = True
+        try:
+            return self.stage(batch, *subtasks)
+        finally:
+            self._committer_elsewhere = False
 
 
 def _commit_as_child(
-    driver: SinkDriver, batch: int, committables: list[Committable], after_lines: int, pipe: int
+    driver: SinkDriver, batch: int, after_lines: int, orders: int, answer: int
 ) -> None:
-    """Commits, counting lines; never returns."""
+    """Commits what it is given, counting lines; never returns."""
     lines = 0
     own: set[str] = set()
 
@@ -177,13 +194,16 @@ def _commit_as_child(
     try:
         committer = driver.committer
         own |= _own_packages(type(committer))
+        os.write(answer, b"ready\n")
+        with os.fdopen(orders, "rb") as pipe:
+            committables = pickle.loads(pipe.read())
         sys.settrace(count)
         committer.commit(batch, committables)
         sys.settrace(None)
-        os.write(pipe, b"%d" % lines)
+        os.write(answer, b"%d" % lines)
     except BaseException as error:
         sys.settrace(None)
-        os.write(pipe, f"{type(error).__name__}: {error}".encode())
+        os.write(answer, f"{type(error).__name__}: {error}".encode())
     finally:
         # No handlers, no flushing: those belong to the process this one was copied from.
         os._exit(0)

@@ -263,9 +263,17 @@ def test_a_sink_that_cannot_travel_is_found(tmp_path: Path) -> None:
 
 
 def test_a_commit_that_fails_by_itself_is_told(tmp_path: Path) -> None:
-    job = SinkDriver(Words(tmp_path))
+    class LosesFile(StageInFile):
+        def prepare_commit(self) -> list[Any]:
+            return [self.file]
+
+    class Lossy(Words):
+        def create_writer(self, context: WriterContext) -> SinkWriter:
+            return LosesFile(self.folder, context)
+
+    job = SinkDriver(Lossy(tmp_path))
     with pytest.raises(AssertionError, match="failed by itself: FileNotFoundError"):
-        job.commit_and_die(0, [tmp_path / "gone"], after_lines=1 << 60)
+        job.run_and_die(0, [1], after_lines=1 << 60)
 
 
 # sources

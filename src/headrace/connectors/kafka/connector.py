@@ -1,0 +1,8 @@
+"""The name by which this connector is found (pyproject.toml).  Next: sink.py"""
+
+from __future__ import annotations
+
+from headrace.connectors.kafka.sink import KafkaSink
+from headrace.spi.connector import Connector
+
+CONNECTOR = Connector("Topics of Apache Kafka", sinks=(KafkaSink,))

@@ -1,0 +1,252 @@
+"""The producers of a worker process: made once, used for many batches.
+
+In: a sink's settings and a batch.  Out: a producer that can take the batch's messages.
+Making a transactional producer known to the broker takes 0.1 to 1 s, so a process keeps its own and
+uses them again, whichever subtasks it gets.  Next: writer.py (uses them)
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors.kafka.sink_client import (
+    explained,
+    producer_library,
+    producer_settings,
+    undelivered,
+)
+from headrace.connectors.kafka.transactions import Reuse, reuse_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from headrace.connectors.kafka.transaction_admin import TransactionAdmin
+    from headrace.connectors.kafka.transactions import Found
+    from headrace.errors import ConnectorError
+
+_log = logging.getLogger(__name__)
+
+_CALL_S = 60.0
+_ABORT_S = 10.0
+_TOPIC_S = 10.0
+# How long the partitions of a topic are believed to be the same.
+_SAME_PARTITIONS_S = 300.0
+# Of so many sinks a process keeps producers; the worker processes of a session outlive its jobs.
+_SINKS_KEPT = 16
+
+
+class SinkProducer:
+    """A producer of librdkafka's and what became of its messages.
+
+    Args:
+        properties: of the sink.
+        where: the brokers, for errors.
+        transactional_id: of its transactions; None for a producer without.
+    """
+
+    def __init__(
+        self, properties: Mapping[str, str], where: str, transactional_id: str | None = None
+    ) -> None:
+        library = producer_library()
+        self.where = where
+        self.transactional_id = transactional_id
+        self.failures: list[tuple[str, int, Any]] = []
+        self.prepared_batch: int | None = None
+        self._error = library.KafkaException
+        self.errors: tuple[type[Exception], ...] = (library.KafkaException, SystemError)
+        self._partitions: dict[str, list[int]] = {}
+        self._asked_at = time.monotonic()
+        settings = producer_settings(properties) | {"on_delivery": self._note_failure}
+        if transactional_id is not None:
+            settings["transactional.id"] = transactional_id
+        self.client = library.Producer(settings)
+        if transactional_id is not None:
+            self._call("begin to write to Kafka", lambda: self.client.init_transactions(_CALL_S))
+
+    def begin(self) -> None:
+        """Begins a transaction, if this producer has any."""
+        self.failures.clear()
+        if time.monotonic() > self._asked_at + _SAME_PARTITIONS_S:
+            self._partitions.clear()
+            self._asked_at = time.monotonic()
+        if self.transactional_id is not None:
+            self._call("begin a transaction", self.client.begin_transaction)
+
+    def flush(self) -> None:
+        """Waits until Kafka has taken all messages.
+
+        Raises:
+            ConnectorError: it has not.
+        """
+        try:
+            while self.client.flush(1.0) and not self.failures:
+                pass
+        except self.errors as error:
+            raise self.explained(error) from error
+        self.check()
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Lets librdkafka report failures, waiting for at most so long; raises for them."""
+        try:
+            self.client.poll(timeout_s)
+        except self.errors as error:
+            raise self.explained(error) from error
+        self.check()
+
+    def check(self) -> None:
+        """Raises for messages that were not delivered."""
+        if self.failures:
+            raise undelivered(self.failures, self.where)
+
+    def explained(self, error: Exception) -> ConnectorError:
+        """What an error in a call of the producer means.
+
+        confluent_kafka raises a fatal error while it still runs callbacks, which Python reports as
+        a SystemError; then the next call tells what it was.
+        """
+        what = "write to Kafka"
+        if isinstance(error, SystemError):
+            if not isinstance(error.__cause__, self._error):
+                return self._fatal_error(error, what)
+            error = error.__cause__
+        return explained(error, what, self.where)
+
+    def _fatal_error(self, error: Exception, what: str) -> ConnectorError:
+        try:
+            self.client.begin_transaction()
+        except self._error as told:
+            return explained(told, what, self.where)
+        return explained(error, what, self.where)
+
+    def commit(self) -> None:
+        """Ends the transaction, which the driver has committed already."""
+        self._call("end a transaction", lambda: self.client.commit_transaction(_CALL_S))
+
+    def abort(self) -> None:
+        """Aborts the transaction."""
+        self._call("abort a transaction", lambda: self.client.abort_transaction(_ABORT_S))
+        self.client.flush(1.0)  # the reports of messages that it threw away
+
+    def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic, asked for when it is new.
+
+        librdkafka itself would wait 30 s for a topic that does not exist.
+        """
+        known = self._partitions.get(topic)
+        if known is None:
+            known = self._call(f"find topic {topic!r}", lambda: self._find_topic(topic))
+            self._partitions[topic] = known
+        return known
+
+    def _find_topic(self, topic: str) -> list[int]:
+        deadline = time.monotonic() + _TOPIC_S
+        while True:  # a topic may just be being made, by the broker itself perhaps
+            found = self.client.list_topics(topic, timeout=_CALL_S).topics[topic]
+            if found.error is None:
+                return sorted(found.partitions)
+            if time.monotonic() > deadline:
+                raise self._error(found.error)
+            time.sleep(0.2)
+
+    def _note_failure(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self.failures.append((message.topic(), message.partition(), error))
+
+    def _call(self, what: str, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except self._error as error:
+            raise explained(error, what, self.where) from error
+
+
+class ProducerPool:
+    """The transactional producers that this process has for one sink of one job.
+
+    Args:
+        make: makes one, given its transactional id.
+        admin: looks at transactions.
+        id_prefix: how the ids begin.
+    """
+
+    def __init__(
+        self, make: Callable[[str], SinkProducer], admin: TransactionAdmin, id_prefix: str
+    ) -> None:
+        self._make = make
+        self._admin = admin
+        self._prefix = id_prefix
+        self._free: list[SinkProducer] = []
+        self._prepared: list[SinkProducer] = []
+        self._lock = threading.Lock()
+
+    def take(self, batch_id: int) -> SinkProducer:
+        """A producer without an open transaction; `prepared` or `give_back` ends its use."""
+        with self._lock:
+            if not self._free and self._prepared:
+                self._look_at_prepared(batch_id)
+            if self._free:
+                return self._free.pop()
+        return self._make(f"{self._prefix}{uuid.uuid4().hex[:16]}")
+
+    def prepared(self, producer: SinkProducer, batch_id: int) -> None:
+        """Takes a producer back whose transaction waits for the driver."""
+        producer.prepared_batch = batch_id
+        with self._lock:
+            self._prepared.append(producer)
+
+    def give_back(self, producer: SinkProducer) -> None:
+        """Takes a producer back whose transaction is not wanted.
+
+        After a message that was not delivered librdkafka's count of messages has a gap, and the
+        next transaction fails as well; such a producer is not used again.
+        """
+        failed = bool(producer.failures)
+        try:
+            producer.abort()
+        except Exception as error:
+            _log.info("dropping a producer: %s", error)  # the driver aborts what it leaves open
+            return
+        if not failed:
+            with self._lock:
+                self._free.append(producer)
+
+    def _look_at_prepared(self, batch_id: int) -> None:
+        waiting, self._prepared = self._prepared, []
+        found = self._admin.describe(str(each.transactional_id) for each in waiting)
+        for each in waiting:
+            self._settle(each, batch_id, found.get(str(each.transactional_id)))
+
+    def _settle(self, producer: SinkProducer, batch_id: int, now: Found | None) -> None:
+        assert producer.prepared_batch is not None
+        step = reuse_for(producer.prepared_batch, batch_id, now)
+        if step is Reuse.KEEP:
+            self._prepared.append(producer)
+            return
+        if step is Reuse.DROP:
+            return
+        try:
+            producer.commit() if step is Reuse.COMMIT else producer.abort()
+        except Exception as error:
+            _log.info("dropping a producer: %s", error)
+            return
+        producer.prepared_batch = None
+        self._free.append(producer)
+
+
+_lock = threading.Lock()
+_pools: dict[tuple[Any, ...], Any] = {}
+
+
+def shared(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What this process has for a sink, such as its pool; the longest unused ones are dropped."""
+    own = (os.getpid(), *key)  # a forked process has none of the threads that a producer needs
+    with _lock:
+        found = _pools.pop(own, None)
+        _pools[own] = made = make() if found is None else found
+        while len(_pools) > _SINKS_KEPT:
+            del _pools[next(iter(_pools))]
+        return made
