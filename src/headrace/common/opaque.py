@@ -36,3 +36,5 @@ ColumnLike: TypeAlias = Any
 # knows them: no other package imports pyspark.
 HostSession: TypeAlias = Any
 HostFrame: TypeAlias = Any
+# What another package's entry point stands for; whoever asks for it checks it.
+ForeignObject: TypeAlias = Any

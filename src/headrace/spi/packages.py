@@ -7,13 +7,15 @@ Used by spi/registry.py (hosts, executors), spi/source_adapters.py and connector
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectorError, HeadraceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import EntryPoint
+
+    from headrace.common.opaque import ForeignObject
 
 __all__ = ["entries", "load_only", "loading", "package_of"]
 
@@ -29,7 +31,7 @@ def entries(group: str) -> dict[str, list[EntryPoint]]:
     return found
 
 
-def load_only(what: str, points: list[EntryPoint]) -> Any:
+def load_only(what: str, points: list[EntryPoint]) -> ForeignObject:
     """What the one entry point of a name stands for.
 
     Args:
