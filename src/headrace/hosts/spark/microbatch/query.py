@@ -18,6 +18,7 @@ from headrace.hosts.spark.state.checkpoint_files import subtasks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -196,7 +197,7 @@ class SparkQuery:
             run = self._jvm_query().runId()
             stores.removeFromLoadedProvidersAndClose(state.StateStoreProviderId(store, run))
 
-    def _jvm_query(self) -> Any:
+    def _jvm_query(self) -> JavaObject:
         assert self._query is not None
         return self._query._jsq.streamingQuery()
 
