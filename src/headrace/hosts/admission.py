@@ -11,16 +11,19 @@ from __future__ import annotations
 import contextlib
 import json
 import zlib
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
 
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.runtime.operators.base import user_code_error
 from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from headrace.spi.python_source import Offset, Position
+
+T = TypeVar("T")
 
 __all__ = [
     "asking",
@@ -30,6 +33,7 @@ __all__ = [
     "next_offsets",
     "next_position",
     "share_fairly",
+    "spread_evenly",
     "stored_offset",
 ]
 
@@ -136,6 +140,22 @@ def cut_range(
         high = start + count * (number + 1) // pieces
         yield low, high
         low = high
+
+
+def spread_evenly(sizes: Iterable[tuple[int, T]], tasks: int) -> list[list[T]]:
+    """Items to at most ``tasks`` tasks, so that all have nearly the same to do.
+
+    The same items always go to the same tasks: what a worker has at hand of one is of use again.
+    """
+    largest_first = sorted(enumerate(sizes), key=lambda entry: (-entry[1][0], entry[0]))
+    shares: list[tuple[int, list[tuple[int, T]]]] = [(0, []) for _ in range(tasks)]
+    for number, (size, item) in largest_first:
+        place = min(range(tasks), key=lambda task: shares[task][0])
+        load, share = shares[place]
+        share.append((number, item))
+        shares[place] = load + size, share
+    # in the order they came: the parts of a split stay in the order of its offsets
+    return [[item for _, item in sorted(share, key=itemgetter(0))] for _, share in shares if share]
 
 
 def stored_offset(source: PythonSource, split: str, offset: Offset) -> Offset:

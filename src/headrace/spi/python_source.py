@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from headrace.common.opaque import Record
     from headrace.common.typeinfo import TypeInformation
 
-__all__ = ["Offset", "Position", "PythonSource"]
+__all__ = ["TIMESTAMP_COLUMN", "Offset", "Position", "PythonSource"]
+
+# The last of the columns of `read_columns`, where a source has timestamps: epoch milliseconds.
+TIMESTAMP_COLUMN = "__ts"
 
 # A whole number, or any other JSON value.  Any, because a subclass declares the one kind it has.
 Offset: TypeAlias = Any
@@ -140,7 +143,9 @@ class PythonSource(Source):
         """The records of ``[start, end)`` as Arrow batches, for sources that already have columns.
 
         Override it to skip the conversion of single records. The columns are those of the produced
-        type: ``value`` for a basic type, one column per field for a tuple or a row.
+        type: ``value`` for a basic type, one column per field for a tuple or a row. Where records
+        have an event time of their own, a last column ``__ts`` holds it in epoch milliseconds;
+        without it `timestamp` is called for each record.
 
         Returns:
             None (the default) to have `read` called.

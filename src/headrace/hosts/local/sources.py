@@ -17,12 +17,8 @@ import cloudpickle
 
 from headrace.data.codec import codec_for
 from headrace.data.records import Records
-from headrace.hosts.admission import (
-    asking,
-    initial_position,
-    latest_position,
-    next_position,
-)
+from headrace.hosts.admission import initial_position, latest_position, next_position
+from headrace.hosts.source_ranges import read_range
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common.opaque import JsonValue
-    from headrace.spi.python_source import Offset, Position
+    from headrace.spi.python_source import Position
     from headrace.spi.source import Source
 
 __all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part"]
@@ -85,13 +81,12 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
         return next_position(source, start, latest_position(source, start), limit)
 
     def read(self, source: PythonSource, start: Position, end: Position) -> Iterator[Part]:
+        codec = codec_for(source.produced_type())
         for split in sorted(end):
             low, high = start.get(split, end[split]), end[split]
             if source.records_between(split, low, high) > 0:
                 name = split if source.has_splits() else ""
-                with asking(source, f"read({split!r}, {low!r}, {high!r})"):
-                    found = list(_records(source, split, low, high))
-                for records in found:
+                for records in read_range(source, split, low, high, codec):
                     yield name, records
 
     def commit(self, source: PythonSource, end: Position) -> None:
@@ -99,18 +94,6 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
 
     def close(self, source: PythonSource) -> None:
         source.close()
-
-
-def _records(source: PythonSource, split: str, start: Offset, end: Offset) -> Iterator[Records]:
-    columns = source.read_columns(split, start, end)
-    if columns is not None:
-        codec = codec_for(source.produced_type())
-        for batch in columns:
-            yield Records(codec.decode(batch))
-        return
-    values = list(source.read(split, start, end))
-    times = [source.timestamp(value) for value in values] if source.has_timestamps() else None
-    yield Records(values, times)
 
 
 # Any: each adapter reads one class of sources, and the table pairs them
