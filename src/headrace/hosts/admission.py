@@ -53,6 +53,10 @@ def latest_position(source: PythonSource, start: Position) -> Position:
         ConnectorError: a split ends before ``start``, or an offset cannot be stored.
     """
     splits = _splits(source)
+    gone = {split: offset for split, offset in start.items() if split not in set(splits)}
+    if gone:
+        with asking(source, "splits_are_gone()"):
+            source.splits_are_gone(gone)
     found = _ends(source, {split: start[split] for split in splits if split in start})
     latest: Position = {}
     for split in splits:
@@ -89,6 +93,7 @@ def next_offsets(
         split: source.records_between(split, begin, latest.get(split, begin))
         for split, begin in start.items()
     }
+    waiting = dict(source.most_of_batch(waiting, start))
     # Without the turn, a limit below the number of splits would feed the same ones forever.
     turn = sum(_turn(offset) for offset in start.values())
     taken = share_fairly(waiting, limit, turn=turn)

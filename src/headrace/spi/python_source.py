@@ -137,6 +137,29 @@ class PythonSource(Source):
             return min(start + records, end)
         return end
 
+    def most_of_batch(
+        self, waiting: Mapping[str, int], starts: Mapping[str, Offset]
+    ) -> Mapping[str, int]:
+        """How many of each split's waiting records a batch takes at most; all by default.
+
+        Beside ``source.max-records-per-batch``, which holds for all splits together. Not asked
+        where a batch takes everything, as in BATCH mode.
+
+        Args:
+            waiting: the records that each split has.
+            starts: where the batch begins.
+        """
+        return waiting
+
+    def splits_are_gone(self, positions: Mapping[str, Offset]) -> None:
+        """Splits of the checkpoint are not among `splits` any more.
+
+        They rest where they are; raise an error if records are lost by that.
+
+        Args:
+            positions: where they were read to.
+        """
+
     def read_columns(
         self, split: str, start: Offset, end: Offset
     ) -> Iterator[pa.RecordBatch] | None:
