@@ -47,7 +47,7 @@ demo: java $(VENV)/.installed  ## a small streaming job on this machine
 
 test: java setup check oracle-venv  ## what CI runs: lint, types, unit tests, Spark tests
 	$(PY) -m pytest tests/unit tests/properties -q $(ARGS)
-	$(PY) -m pytest tests/spark tests/oracle tests/cluster tests/chaos -m "not slow" -q $(ARGS)
+	$(PY) -m pytest tests/spark tests/kafka tests/oracle tests/cluster tests/chaos -m "not slow" -q $(ARGS)
 
 check: setup  ## lint and type-check, change nothing
 	$(VENV)/bin/ruff check .

@@ -48,7 +48,7 @@ def test_a_bounded_source_gives_every_record_once(
 
 
 class Numbered(KeyedProcessFunction):
-    """Numbers the records of each first letter; chokes on a poisoned one while the flag is there."""
+    """Numbers the records of each first letter; chokes on poison while the flag is there."""
 
     def __init__(self, flag: Path) -> None:
         self.flag = flag
