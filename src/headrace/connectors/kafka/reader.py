@@ -15,9 +15,10 @@ import json
 import logging
 import time
 from collections import OrderedDict, deque
-from operator import methodcaller
+from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from headrace.connectors.kafka.client import explained, kafka_library, passes
@@ -194,6 +195,8 @@ class PartitionReader:
 
 _error = methodcaller("error")
 _value = methodcaller("value")
+_timestamp = methodcaller("timestamp")
+_second = itemgetter(1)
 
 
 def _retention(
@@ -221,14 +224,14 @@ def _retention(
 
 def value_columns(messages: list[Any], partition: KafkaTopicPartition) -> pa.RecordBatch | None:
     """Values with their places and timestamps; tombstones are left out."""
-    values = list(map(_value, messages))
-    if None in values:
+    values = pa.array(list(map(_value, messages)), pa.binary())
+    if values.null_count:
         messages = [message for message in messages if message.value() is not None]
-        values = list(map(_value, messages))
-    if not values:
+        values = values.drop_null()
+    if not messages:
         return None
     return pa.RecordBatch.from_arrays(
-        [pa.array(values, pa.binary()), *_place(messages, partition), _timestamps(messages)],
+        [values, *_place(messages, partition), _timestamps(messages)],
         ["value", "topic", "partition", "offset", TIMESTAMP_COLUMN],
     )
 
@@ -267,7 +270,7 @@ def _place(messages: list[Any], partition: KafkaTopicPartition) -> list[pa.Array
     first, last = messages[0].offset(), messages[-1].offset()
     # Mostly there are no gaps, and then no message has to be asked.
     dense = last - first == count - 1
-    offsets = range(first, last + 1) if dense else [message.offset() for message in messages]
+    offsets = np.arange(first, last + 1) if dense else [message.offset() for message in messages]
     return [
         pa.repeat(pa.scalar(partition.topic), count),
         pa.repeat(pa.scalar(partition.partition, pa.int32()), count),
@@ -276,4 +279,5 @@ def _place(messages: list[Any], partition: KafkaTopicPartition) -> list[pa.Array
 
 
 def _timestamps(messages: list[Any]) -> pa.Array:
-    return pa.array([message.timestamp()[1] for message in messages], pa.int64())
+    times = map(_second, map(_timestamp, messages))
+    return pa.array(np.fromiter(times, np.int64, len(messages)))
