@@ -384,8 +384,12 @@ def test_a_backlog_is_worked_off_in_even_batches(kafka: KafkaServer, reading: Re
     kafka.send(topic, [f"a{n}" for n in range(10)], partition=0)
     kafka.send(topic, [f"b{n}" for n in range(4)], partition=1)
     with LocalRunner(stream_of(reading(topic).set_max_records_per_partition(3))) as job:
-        sizes = [len(job.read_batch(100)) for _ in range(5)]
+        sizes, lags = [], []
+        for _ in range(5):
+            sizes.append(len(job.read_batch(100)))
+            lags.append(job.metrics.snapshot()["operators"]["kafka/source"]["pendingRecords"])
     assert sizes == [6, 4, 3, 1, 0]
+    assert lags == [8, 4, 1, 0, 0]
 
 
 def test_a_batch_has_about_as_many_bytes_as_it_may(kafka: KafkaServer, reading: Reading) -> None:

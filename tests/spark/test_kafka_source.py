@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import Producer
 
-from headrace.common import SimpleStringSchema, Types, WatermarkStrategy
+from headrace.common import Duration, SimpleStringSchema, Time, Types, WatermarkStrategy
+from headrace.connectors.discarding import DiscardingSink
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import UserFunctionError
 
 if TYPE_CHECKING:
@@ -111,3 +115,101 @@ def test_a_job_that_fails_and_starts_again_counts_every_record_once(
     for record in written():
         numbers.setdefault(record["line"][0], []).append(record["number"])
     assert all(sorted(n) == list(range(1, len(n) + 1)) for n in numbers.values()), numbers
+
+
+def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
+    make_env: Make, wait_for: Wait, kafka: KafkaServer, tmp_path: Path
+) -> None:
+    topic, out = kafka.create_topic(3), tmp_path / "out"  # nobody ever writes to the third
+    env = make_env({"execution.checkpointing.interval": "100 ms"})
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(3))
+    stream = env.from_source(builder(kafka, topic).build(), strategy, "kafka")
+    counts = (
+        stream.map(lambda line: (line[0], 1), Types.TUPLE([Types.STRING(), Types.LONG()]))
+        .key_by(lambda pair: pair[0])
+        .window(TumblingEventTimeWindows.of(Time.seconds(1)))
+        .reduce(lambda a, b: (a[0], a[1] + b[1]))
+    )
+    counts.map(lambda pair: {"who": pair[0], "count": pair[1]}).sink_to(FileSink.json(str(out)))
+    client = env.execute_async("windows")
+
+    def written() -> list[tuple[str, int]]:
+        lines = (json.loads(line) for file in out.glob("*.json") for line in file.open())
+        return sorted((line["who"], line["count"]) for line in lines)
+
+    try:
+        # the first partition is far ahead; the second has records of the first second
+        kafka.send(topic, [{"value": "a", "timestamp": n * 500} for n in range(20)], partition=0)
+        for _ in range(3):
+            kafka.send(topic, [{"value": "b", "timestamp": 700}], partition=1)
+            time.sleep(0.5)
+        # all of them come to rest, so that the first partition alone says what time it is
+        wait_for(lambda: ("b", 3) in written())
+        assert written() == sorted([("a", 2)] * 9 + [("b", 3)])
+    finally:
+        client.cancel().result(60)
+
+
+def test_bad_messages_are_counted_and_the_lag_is_shown(
+    make_env: Make, wait_for: Wait, kafka: KafkaServer
+) -> None:
+    topic = kafka.create_topic(2)
+    kafka.send(topic, ["good"] * 7 + [b"\xff"] * 3, partition=0)
+    env = make_env({"source.max-records-per-batch": 2})
+    source = builder(kafka, topic).skip_bad_records().build()
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").uid("kafka")
+    stream.sink_to(DiscardingSink())
+    client = env.execute_async("skipping")
+    lags: set[int] = set()
+
+    def counts() -> dict[str, Any]:
+        found: dict[str, Any] = client.metrics()["operators"]
+        lags.add(found.get("kafka/source", {}).get("pendingRecords", -1))
+        return found.get("kafka", {})
+
+    try:
+        wait_for(lambda: counts().get("numRecordsInErrors") == 3)
+        assert counts()["numRecordsOut"] == 7
+        assert lags & {2, 4, 6, 8}
+    finally:
+        client.cancel().result(60)
+
+
+def test_transactions_and_a_broker_that_restarts(
+    make_env: Make, wait_for: Wait, kafka: KafkaServer, tmp_path: Path
+) -> None:
+    topic, out = kafka.create_topic(1), tmp_path / "out"
+    env = make_env({"source.max-records-per-batch": 3})
+    stream = env.from_source(
+        builder(kafka, topic).build(), WatermarkStrategy.no_watermarks(), "kafka"
+    )
+    stream.map(lambda line: {"line": line}).sink_to(FileSink.json(str(out)))
+
+    def written() -> list[str]:
+        return [
+            json.loads(line)["line"] for file in sorted(out.glob("*.json")) for line in file.open()
+        ]
+
+    client = env.execute_async("transactions")
+    try:
+        for number, commits in enumerate((True, False, True)):
+            producer = Producer(
+                {"bootstrap.servers": kafka.bootstrap, "transactional.id": f"{topic}-{number}"}
+            )
+            producer.init_transactions(30)
+            producer.begin_transaction()
+            for n in range(5):
+                producer.produce(topic, f"{number}-{n}")
+            producer.flush(30)
+            if commits:
+                producer.commit_transaction(30)
+            else:
+                producer.abort_transaction(30)
+            if number == 1:
+                kafka.stop()
+                time.sleep(1)
+                kafka.start()
+        wait_for(lambda: len(written()) >= 10)
+    finally:
+        client.cancel().result(60)
+    assert sorted(written()) == [f"{number}-{n}" for number in (0, 2) for n in range(5)]

@@ -12,9 +12,10 @@ import contextlib
 import json
 import zlib
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.errors import ConnectorError, HeadraceError
+from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import user_code_error
 from headrace.spi.python_source import PythonSource
 
@@ -32,6 +33,7 @@ __all__ = [
     "latest_position",
     "next_offsets",
     "next_position",
+    "pending_report",
     "share_fairly",
     "spread_evenly",
     "stored_offset",
@@ -145,6 +147,19 @@ def cut_range(
         high = start + count * (number + 1) // pieces
         yield low, high
         low = high
+
+
+def pending_report(
+    uid: str, source: PythonSource, position: Position, latest: Position
+) -> tuple[int, dict[str, dict[str, Any]]]:
+    """What a source tells the job's metrics: Flink's ``pendingRecords``, behind a batch's end."""
+    waiting = (
+        source.records_between(split, position[split], end)
+        for split, end in latest.items()
+        if split in position
+    )
+    pending = sum(count for count in waiting if count > 0)
+    return 0, {uid: OperatorMetrics(gauges={"pendingRecords": pending}).report()}
 
 
 def spread_evenly(sizes: Iterable[tuple[int, T]], tasks: int) -> list[list[T]]:

@@ -96,6 +96,8 @@ class KafkaSource(PythonSource):
     BAD_RECORD_TYPE: ClassVar[RowTypeInfo] = BAD_RECORD_TYPE
     """The type of what `set_bad_records_side_output` sends to its tag."""
 
+    counts_pending = True
+
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
         self._known: _Known | None = None

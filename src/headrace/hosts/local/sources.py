@@ -17,7 +17,12 @@ import cloudpickle
 
 from headrace.data.codec import codec_for
 from headrace.data.records import Records
-from headrace.hosts.admission import initial_position, latest_position, next_position
+from headrace.hosts.admission import (
+    initial_position,
+    latest_position,
+    next_position,
+    pending_report,
+)
 from headrace.hosts.source_ranges import read_range
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
@@ -33,6 +38,8 @@ __all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part"]
 
 # (split, records): what stage 0 reads
 Part = tuple[str, Records]
+# (subtask, counts by uid): what the job's metrics take
+Report = tuple[int, dict[str, dict[str, Any]]]
 SourceT = TypeVar("SourceT", bound="Source")
 
 
@@ -58,6 +65,10 @@ class LocalSourceAdapter(ABC, Generic[SourceT]):
     @abstractmethod
     def read(self, source: SourceT, start: JsonValue, end: JsonValue) -> Iterator[Part]:
         """The records between two positions, the same ones on every call."""
+
+    def reports(self, uid: str, source: SourceT, end: JsonValue) -> list[Report]:
+        """What it tells the job's metrics of a batch that ends there."""
+        return []
 
     def commit(self, source: SourceT, end: JsonValue) -> None:
         """Everything before ``end`` is processed and never asked for again."""
@@ -88,6 +99,11 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
                 name = split if source.has_splits() else ""
                 for records in read_range(source, split, low, high, codec):
                     yield name, records
+
+    def reports(self, uid: str, source: PythonSource, end: Position) -> list[Report]:
+        if not source.counts_pending:
+            return []
+        return [pending_report(uid, source, end, latest_position(source, end))]
 
     def commit(self, source: PythonSource, end: Position) -> None:
         source.commit(end)
@@ -133,6 +149,11 @@ class LocalSource:
             end = self._adapter.next_end(source, self.position, limit)
             self._planned = json.dumps(end)
         return list(self._adapter.read(source, self.position, json.loads(self._planned)))
+
+    def reports(self, uid: str) -> list[Report]:
+        """What the source tells the job's metrics of the batch."""
+        end = self.position if self._planned is None else json.loads(self._planned)
+        return self._adapter.reports(uid, self._open(), end)
 
     def commit(self) -> None:
         """The batch is done."""
