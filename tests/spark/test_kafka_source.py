@@ -163,7 +163,7 @@ def test_bad_messages_are_counted_and_the_lag_is_shown(
     lags: set[int] = set()
 
     def counts() -> dict[str, Any]:
-        found: dict[str, Any] = client.metrics()["operators"]
+        found: dict[str, Any] = client.get_metrics()["operators"]
         lags.add(found.get("kafka/source", {}).get("pendingRecords", -1))
         return found.get("kafka", {})
 

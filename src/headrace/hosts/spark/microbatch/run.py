@@ -70,10 +70,9 @@ class MicroBatchRun:
 
     def _with_pending(self, found: EpochResults) -> EpochResults:
         """A batch's results with what waited in the sources behind the batch before it."""
-        if any(
-            isinstance(p.source, PythonSource) and p.source.counts_pending
-            for p in self._plan.sources
-        ):
+        sources = [plan.source for plan in self._plan.sources]
+        # Spark's report costs milliseconds: only where somebody wants it
+        if any(isinstance(source, PythonSource) and source.counts_pending for source in sources):
             found.reports.extend(pending_reports(self._plan.sources, self._query.progress()))
         return found
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from headrace.common.opaque import JsonValue
     from headrace.hosts.spark.sources.adapter import SourceAdapter
+    from headrace.plan.physical import SourcePlan
     from headrace.spi.source import Source
 
 __all__ = [
