@@ -50,6 +50,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.datastream.connectors.elasticsearch",
             "headrace.datastream.connectors.jdbc",
             "headrace.datastream.connectors.postgres",
+            "headrace.datastream.connectors.kafka",
             "headrace.datastream.connectors.redis",
             "headrace.datastream.formats.avro",
             "headrace.datastream.formats.csv",

@@ -8,9 +8,8 @@ from __future__ import annotations
 # with everything below them
 MODULES: dict[str, str] = {
     "headrace.datastream.connectors.cassandra": "a Java sink of Flink's; write a `Sink` in Python, or use `to_dataframe` and Spark's writer",
-    "headrace.datastream.connectors.dynamic_kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.connectors.dynamic_kafka": "which cluster has which topics is a service of Flink's Java API; use a `KafkaSource` for each cluster and `union`",
     "headrace.datastream.connectors.hybrid_source": "switching between sources needs their positions at the switch; use `union` meanwhile",
-    "headrace.datastream.connectors.kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.kinesis": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.pulsar": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.rabbitmq": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
@@ -26,6 +25,14 @@ MODULES: dict[str, str] = {
 }
 
 NAMES: dict[str, str] = {
+    "headrace.datastream.connectors.kafka:FlinkKafkaConsumer": "deprecated in Flink and removed from its Java API; use `KafkaSource`",
+    "headrace.datastream.connectors.kafka:FlinkKafkaProducer": "deprecated in Flink and removed from its Java API; use `KafkaSource`",
+    "headrace.datastream.connectors.kafka:KafkaRecordSerializationSchema": "the sink comes next; until then write with a `Sink` in Python, or `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.kafka:KafkaRecordSerializationSchemaBuilder": "the sink comes next; until then write with a `Sink` in Python, or `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.kafka:KafkaSink": "the sink comes next; until then write with a `Sink` in Python, or `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.kafka:KafkaSinkBuilder": "the sink comes next; until then write with a `Sink` in Python, or `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.kafka:KafkaTopicSelector": "the sink comes next; until then write with a `Sink` in Python, or `to_dataframe` and Spark's writer",
+    "headrace.datastream.connectors.kafka:Semantic": "deprecated in Flink and removed from its Java API; use `KafkaSource`",
     "headrace.datastream.formats.parquet:AvroParquetReaders": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
     "headrace.datastream.formats.parquet:AvroParquetWriters": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
     "headrace.datastream.functions:AsyncFunctionDescriptor": "internal to PyFlink: how a function is handed to the JVM; use `AsyncDataStream`",

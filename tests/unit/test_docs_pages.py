@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DOCS = ROOT / "docs"
-WITH_SERVERS = ["elasticsearch.md", "sinks-databases.md"]  # test_docs_databases.py
+WITH_SERVERS = [
+    "elasticsearch.md",
+    "kafka.md",  # tests/kafka/test_docs_page.py
+    "sinks-databases.md",  # test_docs_databases.py
+]
 
 
 @pytest.mark.parametrize("page", LOCAL)

@@ -62,7 +62,7 @@ class SourceSettings:
 
 
 @dataclass
-class _Known:
+class _Findings:
     """What the process beside the driver has found out; rebuilt on open."""
 
     planner: Planner
@@ -100,7 +100,7 @@ class KafkaSource(PythonSource):
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
-        self._known: _Known | None = None
+        self._known: _Findings | None = None
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
@@ -142,7 +142,7 @@ class KafkaSource(PythonSource):
     # --- beside the driver ---------------------------------------------------------------------
 
     def open(self) -> None:
-        self._known = _Known(Planner(self._settings.client, self._settings.subscription))
+        self._known = _Findings(Planner(self._settings.client, self._settings.subscription))
 
     def close(self) -> None:
         if self._known is not None:
@@ -156,7 +156,7 @@ class KafkaSource(PythonSource):
             known.looked_at = time.monotonic()
         return [partition.split for partition in known.partitions]
 
-    def _is_time_to_look(self, known: _Known) -> bool:
+    def _is_time_to_look(self, known: _Findings) -> bool:
         if known.looked_at is None:
             return True
         every_s = self._settings.client.discovery_s
@@ -170,7 +170,7 @@ class KafkaSource(PythonSource):
             known.first_offsets = self._first_offsets(known)
         return known.first_offsets[partition]
 
-    def _first_offsets(self, known: _Known) -> dict[KafkaTopicPartition, Offset]:
+    def _first_offsets(self, known: _Findings) -> dict[KafkaTopicPartition, Offset]:
         # A partition that appears later is read from its first record, as in Flink.
         starting = self._settings.starting
         if known.has_begun:
@@ -210,7 +210,7 @@ class KafkaSource(PythonSource):
                 {KafkaTopicPartition.of_split(split): _at(at) for split, at in offsets.items()}
             )
 
-    def _opened(self) -> _Known:
+    def _opened(self) -> _Findings:
         if self._known is None:
             self.open()
         assert self._known is not None

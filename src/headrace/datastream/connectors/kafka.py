@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.connectors.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -10,6 +12,7 @@ from headrace.connectors.kafka.offsets import (
 from headrace.connectors.kafka.schema import ConsumerRecord, KafkaRecordDeserializationSchema
 from headrace.connectors.kafka.source import KafkaSource
 from headrace.connectors.kafka.source_builder import KafkaSourceBuilder
+from headrace.missing import missing_attribute
 
 __all__ = [
     "ConsumerRecord",
@@ -20,3 +23,7 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return missing_attribute(__name__, name)
