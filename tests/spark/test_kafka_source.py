@@ -139,9 +139,8 @@ def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
 
     try:
         # the first partition is far ahead; the second has records of the first second
-        kafka.send(
-            topic, [{"value": "a", "timestamp": 10_000 + n * 500} for n in range(20)], partition=0
-        )
+        times = [10_000 + n * 500 for n in range(20)]
+        kafka.send(topic, [{"value": "a", "timestamp": stamp} for stamp in times], partition=0)
         for _ in range(3):
             kafka.send(topic, [{"value": "b", "timestamp": 10_700}], partition=1)
             time.sleep(0.5)

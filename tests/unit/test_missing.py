@@ -111,8 +111,7 @@ print("the other branch")
 def test_a_program_whose_missing_part_is_in_a_branch_not_taken_runs() -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "the other branch\n")
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "--pulsar"], capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", PROGRAM, "--pulsar"]
+    run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 1
     assert "until then read one with Spark" in run.stderr
