@@ -8,10 +8,12 @@ import cloudpickle
 import pytest
 
 from golden.compare import assert_golden
-from headrace.common import SimpleStringSchema
+from headrace.common import Row, SimpleStringSchema, Types, WatermarkStrategy
 from headrace.connectors.kafka.client import ClientSettings
 from headrace.connectors.kafka.planner import Subscription
 from headrace.connectors.kafka.reader import PartitionReader
+from headrace.connectors.kafka.schema import KafkaDecoder
+from headrace.datastream import OutputTag, StreamExecutionEnvironment
 from headrace.datastream.connectors.base import Boundedness
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
@@ -19,7 +21,14 @@ from headrace.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
-from headrace.errors import ConfigurationError, HeadraceError, InvalidArgumentError
+from headrace.datastream.formats.json import JsonRowDeserializationSchema
+from headrace.errors import (
+    ConfigurationError,
+    HeadraceError,
+    InvalidArgumentError,
+    RecordError,
+)
+from headrace.testing import LocalRunner
 
 LATEST = KafkaOffsetsInitializer.latest()
 
@@ -244,3 +253,69 @@ def test_a_range_that_is_read_again_is_sought() -> None:
     for _ in range(2):
         assert [m.offset() for part in reader.read(1, 3) for m in part] == [1, 2]
     assert consumer.assigned == [1, 1]
+
+
+# --- decoding ------------------------------------------------------------------------------------
+
+
+def raw(*values: bytes) -> list[Row]:
+    """Messages as the source hands them over."""
+    return [
+        Row(value=value, topic="clicks", partition=1, offset=40 + number)
+        for number, value in enumerate(values)
+    ]
+
+
+def decoded(source: KafkaSourceBuilder, *tags: OutputTag) -> LocalRunner:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "clicks")
+    return LocalRunner(stream.uid("clicks"), *map(stream.get_side_output, tags))
+
+
+class Picky(SimpleStringSchema):
+    """Leaves out what begins with a dash, chokes on what is empty, and cannot do columns."""
+
+    def deserialize(self, message: bytes) -> Any:
+        if not message:
+            raise ValueError("empty")
+        return None if message.startswith(b"-") else super().deserialize(message)
+
+    def deserialize_columns(self, messages: Any) -> None:
+        return None
+
+
+def test_a_schema_may_leave_messages_out() -> None:
+    with decoded(builder().set_value_only_deserializer(Picky())) as job:
+        assert job.run_batch(raw(b"a", b"-b", b"c")) == ["a", "c"]
+
+
+def test_a_list_with_a_bad_message_keeps_the_good_ones() -> None:
+    bad = OutputTag("bad", KafkaSource.BAD_RECORD_TYPE)
+    with decoded(builder().set_bad_records_side_output(bad), bad) as job:
+        good, left_out = job.run_batch(raw(b"a", b"\xff", b"c"))
+    assert good == ["a", "c"]
+    assert [(row.partition, row.offset, row.value) for row in left_out] == [(1, 41, b"\xff")]
+
+
+def test_the_first_bad_message_ends_a_job_that_says_nothing_else() -> None:
+    with (
+        decoded(builder().set_value_only_deserializer(Picky())) as job,
+        pytest.raises(RecordError, match="offset 41 of partition 1 of topic 'clicks'") as caught,
+    ):
+        job.run_batch(raw(b"a", b"", b"c"))
+    assert "Picky cannot read" in str(caught.value)
+    assert "ValueError: empty" in str(caught.value)
+
+
+def test_typed_json_is_decoded_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    row_type = Types.ROW_NAMED(["id", "user"], [Types.LONG(), Types.STRING()])
+    schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    monkeypatch.setattr(KafkaDecoder, "decode", None)  # no message is decoded alone
+    with decoded(builder().set_value_only_deserializer(schema)) as job:
+        found = job.run_batch(raw(b'{"id": 1, "user": "ann"}', b'{"user": "bob", "id": 2}'))
+    assert found == [Row(id=1, user="ann"), Row(id=2, user="bob")]
+
+
+def test_parts_of_the_source_take_their_uid_from_the_stream() -> None:
+    with decoded(builder()) as job:
+        assert [plan.step.stable_id for plan in job.plan.sources] == ["clicks/source"]
