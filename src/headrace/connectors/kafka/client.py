@@ -229,10 +229,16 @@ def passes(error: Any) -> bool:
         codes.BROKER_NOT_AVAILABLE,
         codes.COORDINATOR_LOAD_IN_PROGRESS,
         codes.COORDINATOR_NOT_AVAILABLE,
+        codes.FENCED_LEADER_EPOCH,
+        codes.KAFKA_STORAGE_ERROR,
         codes.LEADER_NOT_AVAILABLE,
+        codes.NETWORK_EXCEPTION,
         codes.NOT_COORDINATOR,
         codes.NOT_LEADER_FOR_PARTITION,
+        codes.OFFSET_NOT_AVAILABLE,
+        codes.REPLICA_NOT_AVAILABLE,
         codes.REQUEST_TIMED_OUT,
+        codes.UNKNOWN_LEADER_EPOCH,
     )
 
 

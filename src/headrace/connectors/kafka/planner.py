@@ -249,7 +249,12 @@ class Planner:
                 return call()
             except library.KafkaException as error:
                 reason = error.args[0]
-                if not passes(reason) or time.monotonic() > deadline:
+                # a broker that has just come back may not know its topics yet
+                forgot = bool(self._ids) and reason.code() in (
+                    library.KafkaError.UNKNOWN_TOPIC_OR_PART,
+                    library.KafkaError._UNKNOWN_PARTITION,
+                )
+                if not (forgot or passes(reason)) or time.monotonic() > deadline:
                     raise explained(reason, what, self._settings) from error
                 if not told:
                     told = True
