@@ -51,6 +51,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
             "headrace.datastream.connectors.jdbc",
             "headrace.datastream.connectors.kafka",
             "headrace.datastream.connectors.postgres",
+            "headrace.datastream.connectors.kafka",
             "headrace.datastream.connectors.redis",
             "headrace.datastream.formats.avro",
             "headrace.datastream.formats.csv",

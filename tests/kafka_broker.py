@@ -80,6 +80,13 @@ class KafkaServer(Server):
         admin.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(30)
         return topic
 
+    def add_partitions(self, topic: str, total: int) -> None:
+        """More partitions for a topic."""
+        from confluent_kafka.admin import NewPartitions
+
+        admin = self.admin()
+        admin.create_partitions([NewPartitions(topic, total)])[topic].result(30)
+
     def send(self, topic: str, values: list[Any], *, partition: int | None = None) -> None:
         """Produces values: bytes or text, or dicts with produce's arguments; waits for them."""
         from confluent_kafka import Producer

@@ -8,7 +8,7 @@ from __future__ import annotations
 # with everything below them
 MODULES: dict[str, str] = {
     "headrace.datastream.connectors.cassandra": "a Java sink of Flink's; write a `Sink` in Python, or use `to_dataframe` and Spark's writer",
-    "headrace.datastream.connectors.dynamic_kafka": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
+    "headrace.datastream.connectors.dynamic_kafka": "which cluster has which topics is a service of Flink's Java API; use a `KafkaSource` for each cluster and `union`",
     "headrace.datastream.connectors.hybrid_source": "switching between sources needs their positions at the switch; use `union` meanwhile",
     "headrace.datastream.connectors.kinesis": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.pulsar": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
@@ -27,11 +27,6 @@ MODULES: dict[str, str] = {
 NAMES: dict[str, str] = {
     "headrace.datastream.connectors.kafka:FlinkKafkaConsumer": "Flink's connector has left these behind; use `KafkaSource` and `KafkaSink`",
     "headrace.datastream.connectors.kafka:FlinkKafkaProducer": "Flink's connector has left these behind; use `KafkaSource` and `KafkaSink`",
-    "headrace.datastream.connectors.kafka:KafkaOffsetResetStrategy": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
-    "headrace.datastream.connectors.kafka:KafkaOffsetsInitializer": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
-    "headrace.datastream.connectors.kafka:KafkaSource": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
-    "headrace.datastream.connectors.kafka:KafkaSourceBuilder": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
-    "headrace.datastream.connectors.kafka:KafkaTopicPartition": "message queues come in a later version; until then read one with Spark and `env.from_dataframe`",
     "headrace.datastream.connectors.kafka:Semantic": "Flink's connector has left these behind; use `KafkaSource` and `KafkaSink`",
     "headrace.datastream.formats.parquet:AvroParquetReaders": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",
     "headrace.datastream.formats.parquet:AvroParquetWriters": "Parquet is written from rows; use `ParquetBulkWriters` and `ParquetColumnarRowInputFormat`",

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 WITH_SERVERS = [
     "elasticsearch.md",
-    "sinks-databases.md",  # test_docs_databases.py
     "kafka-sink.md",  # tests/kafka/test_sink_page.py
+    "kafka.md",  # tests/kafka/test_docs_page.py
+    "sinks-databases.md",  # test_docs_databases.py
 ]
 
 

@@ -41,19 +41,19 @@ def test_a_missing_name_can_be_imported_from_a_module_that_is_there(name: str) -
 
 
 def test_every_way_to_use_one_says_what_is_missing_and_what_to_use() -> None:
-    from headrace.datastream.connectors.kafka import KafkaSource
+    from headrace.datastream.connectors.pulsar import PulsarSource
 
     def derive() -> None:
-        class Mine(KafkaSource):
+        class Mine(PulsarSource):
             pass
 
-    for use in (KafkaSource, lambda: KafkaSource.builder(), derive):
+    for use in (PulsarSource, lambda: PulsarSource.builder(), derive):
         with pytest.raises(UnsupportedStepError) as caught:
             use()
         assert str(caught.value.where).startswith("test_missing.py")
     assert str(caught.value).splitlines()[0] == (
-        "[UNSUPPORTED_STEP] headrace has no KafkaSource (PyFlink's "
-        "pyflink.datastream.connectors.kafka): message queues come in a later version"
+        "[UNSUPPORTED_STEP] headrace has no PulsarSource (PyFlink's "
+        "pyflink.datastream.connectors.pulsar): message queues come in a later version"
     )
     assert caught.value.fix == "until then read one with Spark and `env.from_dataframe`"
 
@@ -99,11 +99,11 @@ PROGRAM = """
 import sys
 from headrace.table import StreamTableEnvironment
 from headrace.datastream import AsyncDataStream, StreamExecutionEnvironment
-from headrace.datastream.connectors.kafka import KafkaSource
+from headrace.datastream.connectors.pulsar import PulsarSource
 from headrace.datastream.formats.avro import AvroRowSerializationSchema
 
-if "--kafka" in sys.argv:
-    KafkaSource.builder().set_bootstrap_servers("localhost:9092")
+if "--pulsar" in sys.argv:
+    PulsarSource.builder().set_service_url("pulsar://localhost:6650")
 print("the other branch")
 """
 
@@ -111,6 +111,7 @@ print("the other branch")
 def test_a_program_whose_missing_part_is_in_a_branch_not_taken_runs() -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "the other branch\n")
-    run = subprocess.run([sys.executable, "-c", PROGRAM, "--kafka"], capture_output=True, text=True)
+    command = [sys.executable, "-c", PROGRAM, "--pulsar"]
+    run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 1
     assert "until then read one with Spark" in run.stderr

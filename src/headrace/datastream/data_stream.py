@@ -146,12 +146,16 @@ class DataStream:
 
     def uid(self, uid: str) -> DataStream:
         """Give the step an id under which its state is found again when the program has changed."""
-        self._step.uid = check_text("uid", uid)
-        return self
+        return self._with_uid(check_text("uid", uid))
 
     def set_uid_hash(self, uid_hash: str) -> DataStream:
         """Use a given id for the step's state. headrace keeps state under the uid itself."""
-        self._step.uid = check_text("set_uid_hash", uid_hash)
+        return self._with_uid(check_text("set_uid_hash", uid_hash))
+
+    def _with_uid(self, uid: str) -> DataStream:
+        self._step.uid = uid
+        for part in self._step.parts:
+            part.uid = f"{uid}/{part.kind}"
         return self
 
     def set_parallelism(self, parallelism: int) -> DataStream:
@@ -401,7 +405,10 @@ class DataStream:
         example = "get_side_output(OutputTag('late', type_info))"
         check_instance("get_side_output", output_tag, OutputTag, example)
         type_info = output_tag.type_info
-        return DataStream(self._env, [Origin(self._step, output_tag.tag_id, type_info)])
+        # A source decodes in front of its watermarks; both are one step to the program.
+        decoding = [part for part in self._step.parts if part.kind == "decode"]
+        step = decoding[0] if decoding else self._step
+        return DataStream(self._env, [Origin(step, output_tag.tag_id, type_info)])
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Stamp records with event time, and say how far event time has come."""

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from headrace.common.job_execution_result import JobExecutionResult
     from headrace.common.opaque import DeclaredType, HostFrame, HostSession, UserFunction
     from headrace.common.restart_strategy import RestartStrategyConfiguration
+    from headrace.common.typeinfo import TypeInformation
     from headrace.common.watermark_strategy import WatermarkStrategy
     from headrace.datastream.execution_mode import RuntimeExecutionMode
+    from headrace.spi.decoding import Decoding
     from headrace.spi.executor import JobHandle
     from headrace.spi.source import Source
 
@@ -293,7 +295,10 @@ class StreamExecutionEnvironment:
 
         use = "use a source of headrace.datastream.connectors, or derive from PythonSource"
         check_instance("from_source", source, SourceBase, use)
-        produced = source.produced_type() if type_info is None else as_type(type_info)
+        decoding = source.decoding()
+        told = None if type_info is None else as_type(type_info)
+        # what is told of a source that hands over raw messages is the type of the decoded ones
+        produced = told if told is not None and decoding is None else source.produced_type()
         step = Step(
             id=self._graph.next_id(),
             kind="source",
@@ -304,10 +309,16 @@ class StreamExecutionEnvironment:
         )
         self._graph.add(step)
         stream = DataStream(self, [Origin(step, None, produced)])
+        if decoding is not None:
+            stream = _decoded(stream, decoding, told or decoding.decoder.produced_type())
         if watermark_strategy is None or _says_nothing(watermark_strategy):
             return stream
-        step.inner = True  # uid() of what comes back names the step behind it
-        return stream.assign_timestamps_and_watermarks(watermark_strategy)
+        before = stream._step
+        before.inner = True  # uid() of what comes back names the step behind it
+        stream = stream.assign_timestamps_and_watermarks(watermark_strategy)
+        if decoding is not None:
+            stream._step.parts = [*before.parts, before]
+        return stream
 
     def from_collection(self, collection: Any, type_info: DeclaredType = None) -> DataStream:
         """A bounded stream of the items of a list."""
@@ -414,6 +425,18 @@ class StreamExecutionEnvironment:
 
     def close(self) -> None:
         """Nothing to release: Spark lives on for other environments of this process."""
+
+
+def _decoded(raw: DataStream, decoding: Decoding, decoded: TypeInformation) -> DataStream:
+    """The stream of a source that hands over raw messages."""
+    from headrace.runtime.operators.decode import DecodeOperator
+
+    source = raw._step
+    source.inner = True
+    operator = DecodeOperator(decoding, raw.get_type(), decoded)
+    stream = raw._transform("decode", source.name, operator, decoded)
+    stream._step.parts = [source]
+    return stream
 
 
 def _spark_settings(settings: Configuration) -> dict[str, str]:

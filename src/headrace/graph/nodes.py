@@ -60,6 +60,8 @@ class Step:
     uid: str | None = None
     # made by headrace within a call for another step: the program has no hold of it to name it
     inner: bool = False
+    # inner steps that take their uid from this one's, such as a source in front of its decoder
+    parts: list[Step] = field(default_factory=list)
     parallelism: int | None = None
     max_parallelism: int | None = None
     description: str | None = None

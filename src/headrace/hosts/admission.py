@@ -11,16 +11,20 @@ from __future__ import annotations
 import contextlib
 import json
 import zlib
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.errors import ConnectorError, HeadraceError
+from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import user_code_error
 from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from headrace.spi.python_source import Offset, Position
+
+T = TypeVar("T")
 
 __all__ = [
     "asking",
@@ -29,7 +33,9 @@ __all__ = [
     "latest_position",
     "next_offsets",
     "next_position",
+    "pending_report",
     "share_fairly",
+    "spread_evenly",
     "stored_offset",
 ]
 
@@ -49,6 +55,10 @@ def latest_position(source: PythonSource, start: Position) -> Position:
         ConnectorError: a split ends before ``start``, or an offset cannot be stored.
     """
     splits = _splits(source)
+    gone = {split: offset for split, offset in start.items() if split not in set(splits)}
+    if gone:
+        with asking(source, "splits_are_gone()"):
+            source.splits_are_gone(gone)
     found = _ends(source, {split: start[split] for split in splits if split in start})
     latest: Position = {}
     for split in splits:
@@ -85,6 +95,7 @@ def next_offsets(
         split: source.records_between(split, begin, latest.get(split, begin))
         for split, begin in start.items()
     }
+    waiting = dict(source.most_of_batch(waiting, start))
     # Without the turn, a limit below the number of splits would feed the same ones forever.
     turn = sum(_turn(offset) for offset in start.values())
     taken = share_fairly(waiting, limit, turn=turn)
@@ -136,6 +147,35 @@ def cut_range(
         high = start + count * (number + 1) // pieces
         yield low, high
         low = high
+
+
+def pending_report(
+    uid: str, source: PythonSource, position: Position, latest: Position
+) -> tuple[int, dict[str, dict[str, Any]]]:
+    """What a source tells the job's metrics: Flink's ``pendingRecords``, behind a batch's end."""
+    waiting = (
+        source.records_between(split, position[split], end)
+        for split, end in latest.items()
+        if split in position
+    )
+    pending = sum(count for count in waiting if count > 0)
+    return 0, {uid: OperatorMetrics(gauges={"pendingRecords": pending}).report()}
+
+
+def spread_evenly(sizes: Iterable[tuple[int, T]], tasks: int) -> list[list[T]]:
+    """Items to at most ``tasks`` tasks, so that all have nearly the same to do.
+
+    The same items always go to the same tasks: what a worker has at hand of one is of use again.
+    """
+    largest_first = sorted(enumerate(sizes), key=lambda entry: (-entry[1][0], entry[0]))
+    shares: list[tuple[int, list[tuple[int, T]]]] = [(0, []) for _ in range(tasks)]
+    for number, (size, item) in largest_first:
+        place = min(range(tasks), key=lambda task: shares[task][0])
+        load, share = shares[place]
+        share.append((number, item))
+        shares[place] = load + size, share
+    # in the order they came: the parts of a split stay in the order of its offsets
+    return [[item for _, item in sorted(share, key=itemgetter(0))] for _, share in shares if share]
 
 
 def stored_offset(source: PythonSource, split: str, offset: Offset) -> Offset:

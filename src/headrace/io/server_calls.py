@@ -131,7 +131,7 @@ def client_library(module: str, *, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise EnvironmentSetupError(
-            f"the sink needs the Python package {module!r}, which cannot be imported: {error}",
+            f"the connector needs the Python package {module!r}, which cannot be imported: {error}",
             where="this machine; workers need the package too",
             fix=f"pip install 'headrace[{extra}]'",
         ) from error

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from headrace.common.opaque import Record
     from headrace.common.typeinfo import TypeInformation
 
-__all__ = ["Offset", "Position", "PythonSource"]
+__all__ = ["TIMESTAMP_COLUMN", "Offset", "Position", "PythonSource"]
+
+# The last of the columns of `read_columns`, where a source has timestamps: epoch milliseconds.
+TIMESTAMP_COLUMN = "__ts"
 
 # A whole number, or any other JSON value.  Any, because a subclass declares the one kind it has.
 Offset: TypeAlias = Any
@@ -80,6 +83,9 @@ class PythonSource(Source):
     then called in the process next to the driver, and the records travel to the workers inside the
     task: meant for small streams."""
 
+    counts_pending: ClassVar[bool] = False
+    """True to have the records that wait behind a batch shown as its metric ``pendingRecords``."""
+
     def splits(self) -> list[str]:
         """Names of the splits that exist now, the same name for the same split forever.
 
@@ -134,13 +140,38 @@ class PythonSource(Source):
             return min(start + records, end)
         return end
 
+    def most_of_batch(
+        self, waiting: Mapping[str, int], starts: Mapping[str, Offset]
+    ) -> Mapping[str, int]:
+        """How many of each split's waiting records a batch takes at most; all by default.
+
+        Beside ``source.max-records-per-batch``, which holds for all splits together. Not asked
+        where a batch takes everything, as in BATCH mode.
+
+        Args:
+            waiting: the records that each split has.
+            starts: where the batch begins.
+        """
+        return waiting
+
+    def splits_are_gone(self, positions: Mapping[str, Offset]) -> None:
+        """Splits of the checkpoint are not among `splits` any more.
+
+        They rest where they are; raise an error if records are lost by that.
+
+        Args:
+            positions: where they were read to.
+        """
+
     def read_columns(
         self, split: str, start: Offset, end: Offset
     ) -> Iterator[pa.RecordBatch] | None:
         """The records of ``[start, end)`` as Arrow batches, for sources that already have columns.
 
         Override it to skip the conversion of single records. The columns are those of the produced
-        type: ``value`` for a basic type, one column per field for a tuple or a row.
+        type: ``value`` for a basic type, one column per field for a tuple or a row. Where records
+        have an event time of their own, a last column ``__ts`` holds it in epoch milliseconds;
+        without it `timestamp` is called for each record.
 
         Returns:
             None (the default) to have `read` called.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headrace.common.opaque import JsonValue, Record
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
+    from headrace.spi.decoding import Decoding
 
 __all__ = [
     "Boundedness",
@@ -110,6 +111,14 @@ class Source(ABC):
     def first_records(self) -> list[Record]:
         """Records that are known while the program is written, to find mistakes early."""
         return []
+
+    def decoding(self) -> Decoding | None:
+        """How its records become those of the stream, if it hands over raw messages.
+
+        `produced_type` is the type of the raw messages then, and a step that decodes them follows
+        the source (runtime/operators/decode.py).
+        """
+        return None
 
     # What a position in it means.
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from headrace.datastream.data_stream import DataStream
-    from headrace.hosts.local.sources import Part
+    from headrace.hosts.local.sources import Part, Report
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.task import Task
     from headrace.spi.host import EpochResults
@@ -80,6 +80,7 @@ class LocalRunner:
         self._source_tasks = source_tasks
         self._batch_id = 0
         self._sources: list[LocalSource] | None = None  # unless the test brings the records
+        self._source_reports: list[Report] = []
         # by (stage, subtask): all that survives `restart`
         self.stores: dict[tuple[int, int], DictStore] = {}
         self._stages = LocalStages(
@@ -120,9 +121,11 @@ class LocalRunner:
             UnsupportedStepError: a source can be read by Spark only.
         """
         sources = self._opened_sources()
-        found = self._run_tasks(
-            _shared(source.next_parts(max_records), self._source_tasks) for source in sources
-        )
+        tasks = [_shared(source.next_parts(max_records), self._source_tasks) for source in sources]
+        uids = [plan.step.stable_id for plan in self.plan.sources]
+        pairs = zip(sources, uids, strict=True)
+        self._source_reports = [report for source, uid in pairs for report in source.reports(uid)]
+        found = self._run_tasks(tasks)
         for source in sources:
             source.commit()
         return found
@@ -208,7 +211,8 @@ class LocalRunner:
     def _commit(self, found: EpochResults) -> list[Any]:
         for uid, committables in found.committables.items():
             self._committers[uid].commit(self._batch_id, committables)
-        self.metrics.end_batch(self._batch_id, found.reports, 0.0)
+        reports, self._source_reports = [*found.reports, *self._source_reports], []
+        self.metrics.end_batch(self._batch_id, reports, 0.0)
         self._batch_id += 1
         results = [list(output) for output in self._outputs]
         for output in self._outputs:

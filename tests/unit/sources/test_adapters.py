@@ -17,6 +17,7 @@ from headrace.connectors.files.avro_input import AvroInputFormat
 from headrace.connectors.files.source import FileSource
 from headrace.connectors.generator.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.connectors.generator.number_seq import NumberSequenceSource
+from headrace.connectors.kafka.source import KafkaSource
 from headrace.connectors.socket.source import SocketTextSource
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.base import Boundedness, Source
@@ -71,6 +72,7 @@ def bare(cls: type[Source]) -> Source:
 EXPECTED: dict[type[Source], tuple[type, bool]] = {
     CollectionSource: (CollectionAdapter, True),
     DataGeneratorSource: (PythonSourceAdapter, True),
+    KafkaSource: (PythonSourceAdapter, True),
     NumberSequenceSource: (PythonSourceAdapter, True),
     AvroInputFormat: (PythonSourceAdapter, True),
     SocketTextSource: (PythonSourceAdapter, True),

@@ -19,6 +19,7 @@ from headrace.hosts.admission import (
     next_offsets,
     next_position,
     share_fairly,
+    spread_evenly,
     stored_offset,
 )
 
@@ -145,3 +146,11 @@ def test_a_split_that_shrank_is_refused() -> None:
 
 def test_only_ranges_of_numbers_are_cut() -> None:
     assert list(cut_range("a", "b", 4, at_least=1)) == [("a", "b")]
+
+
+def test_ranges_are_spread_so_that_tasks_have_the_same_to_do() -> None:
+    sizes = [(50, "a"), (10, "b"), (40, "c"), (20, "d")]
+    assert spread_evenly(sizes, 2) == [["a", "b"], ["c", "d"]]
+    assert spread_evenly([(5, "a"), (5, "b"), (5, "c"), (5, "d")], 2) == [["a", "c"], ["b", "d"]]
+    assert spread_evenly([(5, "a")], 4) == [["a"]]
+    assert spread_evenly([], 4) == []

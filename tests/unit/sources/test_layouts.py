@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,10 +18,14 @@ from headrace.hosts.spark.sources.layouts import (
     PATHS,
     PICKLED_CELLS,
     ROWS,
+    RangesLayout,
     SourceLayout,
+    range_cells,
 )
+from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PAIR = Types.ROW_NAMED(["name", "n"], [Types.STRING(), Types.LONG()])
@@ -33,7 +38,7 @@ def parts(
     layout: SourceLayout, batch: pa.RecordBatch, codec: Any
 ) -> list[tuple[str, list[Any], Any]]:
     """As a worker reads it: the layout has travelled."""
-    travelled: SourceLayout = pickle.loads(pickle.dumps(layout))
+    travelled: SourceLayout = pickle.loads(cloudpickle.dumps(layout))
     found = travelled.parts([batch.slice(0, 0), batch], codec)
     return [(split, [tuple(v) for v in r.values], r.timestamps) for split, r in found]
 
@@ -101,3 +106,44 @@ def test_paths_are_files_that_the_worker_reads(tmp_path: Path) -> None:
 
 def test_tags_tell_layouts_apart() -> None:
     assert len({layout.tag for layout in ALL}) == len(ALL)
+
+
+class Shelves(PythonSource):
+    """Two shelves of pairs, stamped with their numbers."""
+
+    def splits(self) -> list[str]:
+        return ["x", "y"]
+
+    def latest_offset(self, split: str, start: int) -> int:
+        return 3
+
+    def read(self, split: str, start: int, end: int) -> Iterator[Any]:
+        return ((split, number) for number in range(start, end))
+
+    def timestamp(self, record: Any) -> int:
+        return 100 + int(record[1])
+
+    def produced_type(self) -> Any:
+        return PAIR
+
+
+class ColumnShelves(Shelves):
+    """The same as columns, with their timestamps beside them."""
+
+    def read_columns(self, split: str, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        numbers = list(range(start, end))
+        yield pa.record_batch(
+            {"name": [split] * len(numbers), "n": numbers, "__ts": [100 + n for n in numbers]}
+        )
+
+    def timestamp(self, record: Any) -> int:
+        raise AssertionError("the columns have them")
+
+
+@pytest.mark.parametrize("shelves", [Shelves(), ColumnShelves()])
+def test_ranges_are_read_by_the_worker_with_splits_and_timestamps(shelves: PythonSource) -> None:
+    cells = range_cells([("x", 1, 3), ("y", 0, 1)])
+    assert parts(RangesLayout.of(shelves), cells, PAIRS) == [
+        ("x", [("x", 1), ("x", 2)], [101, 102]),
+        ("y", [("y", 0)], [100]),
+    ]

@@ -1,8 +1,9 @@
-"""The name by which this connector is found (pyproject.toml).  Next: sink.py"""
+"""The name by which this connector is found (pyproject.toml).  Next: source.py, sink.py"""
 
 from __future__ import annotations
 
 from headrace.connectors.kafka.sink import KafkaSink
+from headrace.connectors.kafka.source import KafkaSource
 from headrace.spi.connector import Connector
 
-CONNECTOR = Connector("Topics of Apache Kafka", sinks=(KafkaSink,))
+CONNECTOR = Connector("Topics of Apache Kafka", sources=(KafkaSource,), sinks=(KafkaSink,))

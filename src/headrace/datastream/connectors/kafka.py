@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.connectors.kafka.offsets import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
+from headrace.connectors.kafka.schema import ConsumerRecord, KafkaRecordDeserializationSchema
 from headrace.connectors.kafka.serialization import (
     KafkaPartitioner,
     KafkaRecordSerializationSchema,
@@ -13,15 +19,24 @@ from headrace.connectors.kafka.serialization import (
     ProducerRecord,
 )
 from headrace.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
+from headrace.connectors.kafka.source import KafkaSource
+from headrace.connectors.kafka.source_builder import KafkaSourceBuilder
 from headrace.missing import missing_attribute
 
 __all__ = [
+    "ConsumerRecord",
+    "KafkaOffsetResetStrategy",
+    "KafkaOffsetsInitializer",
     "KafkaPartitioner",
+    "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaSink",
     "KafkaSinkBuilder",
     "KafkaSinkContext",
+    "KafkaSource",
+    "KafkaSourceBuilder",
+    "KafkaTopicPartition",
     "KafkaTopicSelector",
     "ProducerRecord",
 ]

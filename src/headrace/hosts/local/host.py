@@ -290,7 +290,14 @@ class LocalRun:
                 self._adapters, self._sources, plan.starts, plan.ends, strict=True
             )
         ]
-        return self._stages.run(plan.epoch, inputs, commands=plan.commands)
+        found = self._stages.run(plan.epoch, inputs, commands=plan.commands)
+        if found.error is None:
+            steps = [each.step.stable_id for each in self._plan.sources]
+            for adapter, source, uid, end in zip(
+                self._adapters, self._sources, steps, plan.ends, strict=True
+            ):
+                found.reports.extend(adapter.reports(uid, source, end))
+        return found
 
 
 class LocalCheckpoints:

@@ -18,11 +18,12 @@ import cloudpickle
 from headrace.data.codec import codec_for
 from headrace.data.records import Records
 from headrace.hosts.admission import (
-    asking,
     initial_position,
     latest_position,
     next_position,
+    pending_report,
 )
+from headrace.hosts.source_ranges import read_range
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common.opaque import JsonValue
-    from headrace.spi.python_source import Offset, Position
+    from headrace.spi.python_source import Position
     from headrace.spi.source import Source
 
 __all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part"]
 
 # (split, records): what stage 0 reads
 Part = tuple[str, Records]
+# (subtask, counts by uid): what the job's metrics take
+Report = tuple[int, dict[str, dict[str, Any]]]
 SourceT = TypeVar("SourceT", bound="Source")
 
 
@@ -63,6 +66,10 @@ class LocalSourceAdapter(ABC, Generic[SourceT]):
     def read(self, source: SourceT, start: JsonValue, end: JsonValue) -> Iterator[Part]:
         """The records between two positions, the same ones on every call."""
 
+    def reports(self, uid: str, source: SourceT, end: JsonValue) -> list[Report]:
+        """What it tells the job's metrics of a batch that ends there."""
+        return []
+
     def commit(self, source: SourceT, end: JsonValue) -> None:
         """Everything before ``end`` is processed and never asked for again."""
 
@@ -85,32 +92,24 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
         return next_position(source, start, latest_position(source, start), limit)
 
     def read(self, source: PythonSource, start: Position, end: Position) -> Iterator[Part]:
+        codec = codec_for(source.produced_type())
         for split in sorted(end):
             low, high = start.get(split, end[split]), end[split]
             if source.records_between(split, low, high) > 0:
                 name = split if source.has_splits() else ""
-                with asking(source, f"read({split!r}, {low!r}, {high!r})"):
-                    found = list(_records(source, split, low, high))
-                for records in found:
+                for records in read_range(source, split, low, high, codec):
                     yield name, records
+
+    def reports(self, uid: str, source: PythonSource, end: Position) -> list[Report]:
+        if not source.counts_pending:
+            return []
+        return [pending_report(uid, source, end, latest_position(source, end))]
 
     def commit(self, source: PythonSource, end: Position) -> None:
         source.commit(end)
 
     def close(self, source: PythonSource) -> None:
         source.close()
-
-
-def _records(source: PythonSource, split: str, start: Offset, end: Offset) -> Iterator[Records]:
-    columns = source.read_columns(split, start, end)
-    if columns is not None:
-        codec = codec_for(source.produced_type())
-        for batch in columns:
-            yield Records(codec.decode(batch))
-        return
-    values = list(source.read(split, start, end))
-    times = [source.timestamp(value) for value in values] if source.has_timestamps() else None
-    yield Records(values, times)
 
 
 # Any: each adapter reads one class of sources, and the table pairs them
@@ -150,6 +149,11 @@ class LocalSource:
             end = self._adapter.next_end(source, self.position, limit)
             self._planned = json.dumps(end)
         return list(self._adapter.read(source, self.position, json.loads(self._planned)))
+
+    def reports(self, uid: str) -> list[Report]:
+        """What the source tells the job's metrics of the batch."""
+        end = self.position if self._planned is None else json.loads(self._planned)
+        return self._adapter.reports(uid, self._open(), end)
 
     def commit(self) -> None:
         """The batch is done."""

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from headrace.hosts.spark.microbatch.build import control_dir
 from headrace.hosts.spark.microbatch.commands import CommandWriter
 from headrace.hosts.spark.microbatch.query import SparkQuery
-from headrace.hosts.spark.sources.opening import are_exhausted
+from headrace.hosts.spark.sources.opening import are_exhausted, pending_reports
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER
 from headrace.io.storage import Storage
+from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,10 +78,18 @@ class MicroBatchRun:
             interval_ms=interval_ms,
             once=plan.batch,
             on_batch=lambda batch, number: on_epoch(
-                number, lambda: results(batch, number, self._query)
+                number, lambda: self._with_pending(results(batch, number, self._query))
             ),
             feeds=feeds,
         )
+
+    def _with_pending(self, found: EpochResults) -> EpochResults:
+        """A batch's results with what waited in the sources behind the batch before it."""
+        sources = [plan.source for plan in self._plan.sources]
+        # Spark's report costs milliseconds: only where somebody wants it
+        if any(isinstance(source, PythonSource) and source.counts_pending for source in sources):
+            found.reports.extend(pending_reports(self._plan.sources, self._query.progress()))
+        return found
 
     def start(self) -> None:
         """Start the query."""

@@ -4,13 +4,16 @@
     PICKLED_CELLS   a cell is a pickled list of records
     ARROW_CELLS     a cell is an Arrow batch of records
     PATHS           a cell is the path of a Parquet file that the worker reads itself
+    ranges          a cell is a range of a Python source that the worker reads itself
 
 In: Arrow batches as Spark hands them over.  Out: (split, records) for stage 0.
-Next: runtime/task.py.  Pure functions without pyspark; hosts/spark/microbatch/worker.py calls them.
+Next: runtime/task.py, hosts/source_ranges.py.  Pure functions without pyspark;
+hosts/spark/microbatch/worker.py calls them.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,14 +21,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from headrace.data.records import Records
+from headrace.hosts.source_ranges import read_range
 from headrace.hosts.spark.sources.source_batches import SPLIT_COLUMN, TIMESTAMP_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from headrace.data.codec import Codec
+    from headrace.spi.python_source import Offset, PythonSource
 
-__all__ = ["ARROW_CELLS", "PATHS", "PICKLED_CELLS", "ROWS", "SourceLayout"]
+__all__ = ["ARROW_CELLS", "PATHS", "PICKLED_CELLS", "ROWS", "RangesLayout", "SourceLayout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,43 @@ class SourceLayout:
         splits = _last(batch, SPLIT_COLUMN)
         for split in splits.unique().to_pylist():
             yield split, batch.filter(pa.compute.equal(splits, split))
+
+
+@dataclass(frozen=True, slots=True)
+class RangesLayout(SourceLayout):
+    """Ranges of a Python source: what is read never goes through the JVM.
+
+    Attributes:
+        source: reads them; a new copy for every batch and task.
+    """
+
+    source: PythonSource | None = None
+
+    @staticmethod
+    def of(source: PythonSource) -> RangesLayout:
+        """The layout of a source's ranges."""
+        return RangesLayout("ranges", _not_by_rows, source=source)
+
+    def parts(
+        self, batches: Iterable[pa.RecordBatch], codec: Codec
+    ) -> Iterator[tuple[str, Records]]:
+        source = self.source
+        assert source is not None
+        named = source.has_splits()
+        for batch in batches:
+            for cell in batch.column(0).to_pylist():
+                split, start, end = json.loads(cell)
+                for records in read_range(source, split, start, end, codec):
+                    yield split if named else "", records
+
+
+def range_cells(ranges: Iterable[tuple[str, Offset, Offset]]) -> pa.RecordBatch:
+    """(split, start, end) each, as rows that a `RangesLayout` reads."""
+    return pa.record_batch({"range": pa.array(map(json.dumps, ranges), pa.string())})
+
+
+def _not_by_rows(batch: pa.RecordBatch, codec: Codec, times: list[Any] | None) -> Iterator[Records]:
+    raise AssertionError("ranges are read as a whole")
 
 
 def _last(batch: pa.RecordBatch, name: str) -> pa.Array:

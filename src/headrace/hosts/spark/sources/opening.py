@@ -7,10 +7,13 @@ or dataframe_source.py beside this file.
 
 from __future__ import annotations
 
+import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.collection.source import CollectionSource
 from headrace.connectors.files.source import FileSource
+from headrace.hosts.admission import pending_report
 from headrace.hosts.spark.sources.adapter import SourceOptions, SourceRequest
 from headrace.hosts.spark.sources.collection_reader import CollectionAdapter
 from headrace.hosts.spark.sources.dataframe_source import DataFrameAdapter, DataFrameSource
@@ -21,15 +24,23 @@ from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.common.opaque import JsonValue
     from headrace.hosts.spark.sources.adapter import SourceAdapter
+    from headrace.plan.physical import SourcePlan
     from headrace.spi.source import Source
 
-__all__ = ["ADAPTERS", "SourceOptions", "are_exhausted", "open_source", "streams_of"]
+__all__ = [
+    "ADAPTERS",
+    "SourceOptions",
+    "are_exhausted",
+    "open_source",
+    "pending_reports",
+    "streams_of",
+]
 
 # Any: each adapter reads one class of sources, and the table pairs them
 ADAPTERS: SourceAdapters[SourceAdapter[Any]] = SourceAdapters(
@@ -75,6 +86,24 @@ def open_source(
 def streams_of(source: Source, *, where: object = None) -> int:
     """How many of Spark's sources a source is: each has an offset of its own in the checkpoint."""
     return ADAPTERS.of(source, where=where).streams(source)
+
+
+def pending_reports(
+    plans: Sequence[SourcePlan], progress: Mapping[str, Any] | None
+) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
+    """What waits in the sources that count it, by Spark's report on a batch."""
+    streams = iter(() if progress is None else progress["sources"])
+    for plan in plans:
+        own = list(islice(streams, ADAPTERS.of(plan.source).streams(plan.source)))
+        if not (own and isinstance(plan.source, PythonSource) and plan.source.counts_pending):
+            continue
+        position, latest = (_json(own[0].get(key)) for key in ("endOffset", "latestOffset"))
+        if position is not None and latest is not None:
+            yield pending_report(plan.step.stable_id, plan.source, position, latest)
+
+
+def _json(text: Any) -> Any:
+    return json.loads(text) if isinstance(text, str) else text
 
 
 def are_exhausted(sources: Sequence[Source], offsets: Sequence[JsonValue]) -> bool:

@@ -20,8 +20,20 @@ import cloudpickle
 from headrace.data.codec import codec_for
 from headrace.errors import UnserializableFunctionError
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
-from headrace.hosts.spark.sources.layouts import PICKLED_CELLS, ROWS
-from headrace.hosts.spark.sources.python_source import FORMAT, HeadraceDataSource
+from headrace.hosts.spark.sources.layouts import (
+    PICKLED_CELLS,
+    ROWS,
+    RangesLayout,
+    SourceLayout,
+)
+from headrace.hosts.spark.sources.python_source import (
+    DRIVER,
+    FORMAT,
+    RANGE_SCHEMA,
+    STAGE,
+    WORKER,
+    HeadraceDataSource,
+)
 from headrace.hosts.spark.types import source_schema
 from headrace.io.storage import local_path
 from headrace.spi.python_source import Position, PythonSource
@@ -30,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
     from headrace.common.opaque import JsonValue
 
@@ -46,23 +59,40 @@ class PythonSourceAdapter(SourceAdapter[PythonSource]):
         if spark not in _registered:
             _register(spark)
             _registered.add(spark)
+        read_by = _read_by(source, request)
         options = {
             "source": str(_write_pickle(source, _scratch_dir(request.job_dir))),
-            "reads_on_driver": str(source.reads_on_driver),
+            "read_by": read_by,
             "limit": str(request.options.max_records_per_batch),
             "parallelism": str(request.options.parallelism),
         }
-        reader = spark.readStream.format(FORMAT).schema(source_schema(source)).options(**options)
-        pickled = codec_for(source.produced_type()).schema is None
-        layout = replace(
-            PICKLED_CELLS if pickled else ROWS,
-            timestamps=source.has_timestamps(),
-            splits=source.has_splits(),
-        )
+        layout: SourceLayout
+        schema: StructType | str
+        if read_by == STAGE:
+            layout, schema = RangesLayout.of(source), RANGE_SCHEMA
+        else:
+            layout, schema = _layout(source), source_schema(source)
+        reader = spark.readStream.format(FORMAT).schema(schema).options(**options)
         return OpenedSource(reader.load(), layout)
 
     def position(self, source: PythonSource, offsets: Sequence[JsonValue]) -> Position:
         return dict(offsets[0] or {})
+
+
+def _read_by(source: PythonSource, request: SourceRequest) -> str:
+    """Who calls `read`: stage 0 itself, unless the driver must or Catalyst needs columns."""
+    if source.reads_on_driver:
+        return DRIVER
+    return WORKER if request.columns else STAGE
+
+
+def _layout(source: PythonSource) -> SourceLayout:
+    pickled = codec_for(source.produced_type()).schema is None
+    return replace(
+        PICKLED_CELLS if pickled else ROWS,
+        timestamps=source.has_timestamps(),
+        splits=source.has_splits(),
+    )
 
 
 def _scratch_dir(job_dir: str) -> Path:

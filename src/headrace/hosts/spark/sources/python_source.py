@@ -1,8 +1,9 @@
 """Python sources on Spark's Python data source API: what runs in processes of Spark's.
 
-In: a pickled `PythonSource` (python_adapter.py).  Out: offsets, then Arrow batches, one Spark
-partition for each split with news.
-Next: hosts/spark/sources/source_batches.py makes the rows; hosts/admission.py cuts the batches.
+In: a pickled `PythonSource` (python_adapter.py).  Out: offsets, then what the tasks need: ranges
+that stage 0 reads by itself, or, where Catalyst goes on with the records, Arrow batches.
+Next: hosts/admission.py cuts the batches; hosts/spark/sources/layouts.py reads ranges in stage 0,
+hosts/spark/sources/source_batches.py makes rows.
 
 Spark asks a process of its own beside the driver (``python_streaming_source_runner``) for offsets
 and partitions, four calls over a socket for each batch, and has the partitions read by the Python
@@ -33,9 +34,11 @@ from headrace.hosts.admission import (
     initial_position,
     latest_position,
     next_position,
+    spread_evenly,
     stored_offset,
 )
 from headrace.hosts.spark.carried_errors import carrying
+from headrace.hosts.spark.sources.layouts import range_cells
 from headrace.hosts.spark.sources.source_batches import read_batches
 
 if TYPE_CHECKING:
@@ -46,9 +49,20 @@ if TYPE_CHECKING:
     from headrace.common.opaque import JsonValue
     from headrace.spi.python_source import Offset, Position, PythonSource
 
-__all__ = ["FORMAT", "HeadraceDataSource", "PythonSourceReader"]
+__all__ = [
+    "DRIVER",
+    "FORMAT",
+    "RANGE_SCHEMA",
+    "STAGE",
+    "WORKER",
+    "HeadraceDataSource",
+    "PythonSourceReader",
+]
 
 FORMAT = "headrace_python_source"
+RANGE_SCHEMA = "range string"
+# Who reads the records: stage 0, a worker of Spark's in front of it, the process beside the driver.
+STAGE, WORKER, DRIVER = "stage", "worker", "driver"
 # Below this many records a second task costs more than it saves.
 _SMALLEST_PIECE = 5_000
 
@@ -58,10 +72,11 @@ class HeadraceDataSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         path = Path(options["source"])
-        # A worker that is to read the source needs it inside the task. A source that reads on the
-        # driver may hold a million records, which no task should carry.
+        self._read_by = options["read_by"]
+        # A worker that is to read the source needs it inside the task; stage 0 has it. A source
+        # that reads on the driver may hold a million records, which no task should carry.
         self._shipped: bytes | Path | None = path
-        if options["reads_on_driver"] != "True":
+        if self._read_by == WORKER:
             self._shipped = path.read_bytes()
         self._limit = int(options["limit"])
         self._parallelism = int(options["parallelism"])
@@ -76,19 +91,18 @@ class HeadraceDataSource(DataSource):
         return PythonSourceReader(
             shipped,
             to_arrow_schema(schema, timezone="UTC"),
+            read_by=self._read_by,
             limit=self._limit,
             parallelism=self._parallelism,
         )
 
 
-class RangePartition(InputPartition):
-    """A range of one split, to be read by a worker."""
+class RangesPartition(InputPartition):
+    """Ranges of splits that one task reads."""
 
-    def __init__(self, split: str, start: Offset, end: Offset) -> None:
+    def __init__(self, ranges: list[tuple[str, Offset, Offset]]) -> None:
         super().__init__(None)
-        self.split = split
-        self.start = start
-        self.end = end
+        self.ranges = ranges
 
 
 class ShippedPartition(InputPartition):
@@ -107,10 +121,17 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """
 
     def __init__(
-        self, shipped: bytes | Path, schema: pa.Schema, *, limit: int, parallelism: int
+        self,
+        shipped: bytes | Path,
+        schema: pa.Schema,
+        *,
+        read_by: str,
+        limit: int,
+        parallelism: int,
     ) -> None:
         self._shipped = shipped
         self._schema = schema
+        self._read_by = read_by
         self._limit = limit
         self._parallelism = parallelism
         # rebuilt on open, all of them
@@ -187,18 +208,25 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _plan(self, start: Position, end: Position) -> Iterator[InputPartition]:
         source = self._source()
+        ranges = list(self._ranges(start, end))
+        if self._read_by == DRIVER:
+            with carrying(f"read() of {source.describe()}"):
+                for piece in ranges:
+                    yield ShippedPartition(self._read_here(*piece))
+            return
+        sizes = [(source.records_between(*piece), piece) for piece in ranges]
+        for task in spread_evenly(sizes, self._parallelism):
+            yield RangesPartition(task)
+
+    def _ranges(self, start: Position, end: Position) -> Iterator[tuple[str, Offset, Offset]]:
+        source = self._source()
         for split in sorted(end):
             low, high = start.get(split, end[split]), end[split]
             if source.records_between(split, low, high) <= 0:
                 continue
-            if source.reads_on_driver:
-                with carrying(f"read() of {source.describe()}"):
-                    content = self._read_here(split, low, high)
-                yield ShippedPartition(content)
-                continue
-            pieces = self._parallelism if source.divisible else 1
+            pieces = self._parallelism if source.divisible and self._read_by != DRIVER else 1
             for piece in cut_range(low, high, pieces, at_least=_SMALLEST_PIECE):
-                yield RangePartition(split, *piece)
+                yield (split, *piece)
 
     def _read_here(self, split: str, start: Offset, end: Offset) -> bytes:
         stream = pa.BufferOutputStream()
@@ -213,13 +241,16 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, ShippedPartition):
             return iter(pa.ipc.open_stream(partition.stream))
-        assert isinstance(partition, RangePartition)
-        return self._read_range(partition)
+        assert isinstance(partition, RangesPartition)
+        if self._read_by == STAGE:
+            return iter([range_cells(partition.ranges)])
+        return self._read_ranges(partition)
 
-    def _read_range(self, piece: RangePartition) -> Iterator[pa.RecordBatch]:
+    def _read_ranges(self, partition: RangesPartition) -> Iterator[pa.RecordBatch]:
         source = _load(self._shipped)
         with carrying(f"read() of {source.describe()}"):
-            yield from read_batches(source, piece.split, piece.start, piece.end, self._schema)
+            for split, start, end in partition.ranges:
+                yield from read_batches(source, split, start, end, self._schema)
 
     def _source(self) -> PythonSource:
         if self._opened is None:
