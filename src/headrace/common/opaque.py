@@ -22,6 +22,8 @@ UserFunction: TypeAlias = Any
 DeclaredType: TypeAlias = Any
 # How a user says what the key is: a function, a KeySelector, a field's name or position, a column.
 FieldOrSelector: TypeAlias = Any
+# One message of an outside system, as its connector hands it to a schema.
+Message: TypeAlias = Any
 # What a sink's writer hands to the sink's committer; picklable, and only the sink looks inside.
 Committable: TypeAlias = Any
 # The value of an option in the option's own type (common/config_options.py checks it).

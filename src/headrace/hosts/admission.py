@@ -12,7 +12,7 @@ import contextlib
 import json
 import zlib
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.runtime.metrics import OperatorMetrics
@@ -22,6 +22,7 @@ from headrace.spi.python_source import PythonSource
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from headrace.common.opaque import JsonObject
     from headrace.spi.python_source import Offset, Position
 
 T = TypeVar("T")
@@ -151,7 +152,7 @@ def cut_range(
 
 def pending_report(
     uid: str, source: PythonSource, position: Position, latest: Position
-) -> tuple[int, dict[str, dict[str, Any]]]:
+) -> tuple[int, dict[str, JsonObject]]:
     """What a source tells the job's metrics: Flink's ``pendingRecords``, behind a batch's end."""
     waiting = (
         source.records_between(split, position[split], end)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -22,6 +22,7 @@ from headrace.spi.python_source import TIMESTAMP_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from headrace.common.opaque import Record
     from headrace.data.codec import Codec
     from headrace.errors import UserFunctionError
     from headrace.spi.python_source import Offset, PythonSource
@@ -121,7 +122,7 @@ def _named(start: Offset, index: int) -> str:
 
 
 def _mismatch(
-    source: PythonSource, split: str, record: str, chunk: list[Any], misfit: DoesNotFit
+    source: PythonSource, split: str, record: str, chunk: list[Record], misfit: DoesNotFit
 ) -> TypeMismatchError:
     part = f", field {misfit.field!r}" if misfit.field else ""
     return TypeMismatchError(

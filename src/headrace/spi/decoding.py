@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from headrace.api.output_tag import OutputTag
+    from headrace.common.opaque import Message, Record
     from headrace.common.typeinfo import TypeInformation
     from headrace.errors import HeadraceError
 
@@ -52,19 +53,19 @@ class Decoder(ABC):
         return None
 
     @abstractmethod
-    def messages(self, raw: pa.RecordBatch) -> list[Any]:
+    def messages(self, raw: pa.RecordBatch) -> list[Message]:
         """The messages of raw columns, one a row."""
 
     @abstractmethod
-    def decode(self, message: Any) -> Iterable[Any]:
+    def decode(self, message: Message) -> Iterable[Record]:
         """The records of one message: most often one."""
 
     @abstractmethod
-    def failure(self, message: Any, error: Exception) -> HeadraceError:
+    def failure(self, message: Message, error: Exception) -> HeadraceError:
         """What the user is told of a message that cannot be decoded."""
 
     @abstractmethod
-    def bad_record(self, message: Any, error: Exception, timestamp: int | None) -> Any:
+    def bad_record(self, message: Message, error: Exception, timestamp: int | None) -> Record:
         """What a side output gets of a message that cannot be decoded."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import cloudpickle
 
@@ -30,7 +30,7 @@ from headrace.spi.source_adapters import SourceAdapters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headrace.common.opaque import JsonValue
+    from headrace.common.opaque import JsonObject, JsonValue
     from headrace.spi.python_source import Position
     from headrace.spi.source import Source
 
@@ -39,7 +39,7 @@ __all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part"]
 # (split, records): what stage 0 reads
 Part = tuple[str, Records]
 # (subtask, counts by uid): what the job's metrics take
-Report = tuple[int, dict[str, dict[str, Any]]]
+Report: TypeAlias = "tuple[int, dict[str, JsonObject]]"
 SourceT = TypeVar("SourceT", bound="Source")
 
 

@@ -24,11 +24,11 @@ from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.common.opaque import JsonValue
+    from headrace.common.opaque import JsonObject, JsonValue
     from headrace.hosts.spark.sources.adapter import SourceAdapter
     from headrace.plan.physical import SourcePlan
     from headrace.spi.source import Source
@@ -89,8 +89,8 @@ def streams_of(source: Source, *, where: object = None) -> int:
 
 
 def pending_reports(
-    plans: Sequence[SourcePlan], progress: Mapping[str, Any] | None
-) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
+    plans: Sequence[SourcePlan], progress: JsonObject | None
+) -> Iterator[tuple[int, dict[str, JsonObject]]]:
     """What waits in the sources that count it, by Spark's report on a batch."""
     streams = iter(() if progress is None else progress["sources"])
     for plan in plans:
@@ -102,7 +102,7 @@ def pending_reports(
             yield pending_report(plan.step.stable_id, plan.source, position, latest)
 
 
-def _json(text: Any) -> Any:
+def _json(text: JsonValue) -> JsonValue:
     return json.loads(text) if isinstance(text, str) else text
 
 

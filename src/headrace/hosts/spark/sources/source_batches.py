@@ -7,7 +7,7 @@ hosts/source_ranges.py. Runs in Python workers; imports no pyspark.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from headrace.spi.python_source import TIMESTAMP_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from headrace.common.opaque import Record
     from headrace.common.typeinfo import TypeInformation
     from headrace.data.records import Records
     from headrace.spi.python_source import Offset, PythonSource
@@ -87,6 +88,6 @@ def _pickled(records: Records) -> pa.RecordBatch:
     return batch.append_column(TIMESTAMP_COLUMN, times)
 
 
-def _chunks(values: list[Any]) -> list[list[Any]]:
+def _chunks(values: list[Record]) -> list[list[Record]]:
     step = _RECORDS_PER_PICKLE
     return [values[i : i + step] for i in range(0, len(values), step)]
