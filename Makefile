@@ -4,6 +4,7 @@ VENV   ?= .venv
 PY     := $(VENV)/bin/python
 ARGS   ?=
 SECONDS ?= 300
+MEDIUM  ?= files
 
 # Nothing listens beyond this machine, and workers run the interpreter of the virtual environment.
 export SPARK_LOCAL_IP := 127.0.0.1
@@ -47,7 +48,7 @@ demo: java $(VENV)/.installed  ## a small streaming job on this machine
 
 test: java setup check oracle-venv  ## what CI runs: lint, types, unit tests, Spark tests
 	$(PY) -m pytest tests/unit tests/properties -q $(ARGS)
-	$(PY) -m pytest tests/spark tests/kafka tests/oracle tests/cluster tests/chaos -m "not slow" -q $(ARGS)
+	$(PY) -m pytest tests/spark tests/oracle tests/cluster tests/chaos -m "not slow" -q $(ARGS)
 
 check: setup  ## lint and type-check, change nothing
 	$(VENV)/bin/ruff check .
@@ -73,8 +74,9 @@ bench: java $(VENV)/.installed-bench  ## measure headrace against its neighbours
 	$(PY) benchmarks/run.py $(ARGS)
 
 # make chaos SECONDS=600 SEED=42; the seed of a run is its first line, and repeats its faults.
-chaos: java setup  ## kill everything that a job stands on, for minutes (SECONDS=300 SEED=n)
-	PYTHONPATH=tests $(PY) -m chaos.runner --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+chaos: java setup  ## kill everything that a job stands on, for minutes (SECONDS=300 SEED=n MEDIUM=kafka)
+	PYTHONPATH=tests $(PY) -m chaos.runner --seconds $(SECONDS) --medium $(MEDIUM) \
+		$(if $(SEED),--seed $(SEED)) $(ARGS)
 
 # PyFlink's pins clash with ours, so it lives in a venv of its own.  Without it (offline, say) the
 # tests that ask it directly are skipped with the reason; in CI that is a failure.

@@ -28,6 +28,9 @@ BASELINE = {
     "checkpoint": "headrace_memory",
     "large-values": "headrace_large_values",
     "savepoint": "headrace_savepoint",
+    "kafka-source": "kafka_bare",
+    "kafka-ads": "pyspark_ads",
+    "kafka-sink": "headrace_at_least_once",
 }
 # Python is compared to Python.
 BASELINE_OF_SYSTEM = {
@@ -47,6 +50,9 @@ TITLES = {
     "checkpoint": "the job `state` with its checkpoint on disk, against one in memory",
     "large-values": "1,000 bytes of state a key: new keys, changed ones, and a killed driver",
     "savepoint": "stop with a savepoint and restore it, with 1,000 bytes of state a key",
+    "kafka-source": "typed JSON of 80 bytes from 4 partitions, read and dropped",
+    "kafka-ads": "Yahoo's ad campaigns: JSON, filter, join, 10 s windows, Redis every second",
+    "kafka-sink": "strings from one topic into another, exactly once against at least once",
 }
 
 LABELS = {
@@ -74,6 +80,13 @@ LABELS = {
     "headrace_disk": "headrace (checkpoint on disk)",
     "headrace_large_values": "headrace (new keys a second)",
     "headrace_savepoint": "headrace (keys a second into the savepoint)",
+    "kafka_bare": "two bare confluent-kafka consumers, orjson",
+    "headrace_kafka": "headrace (KafkaSource, JSON in columns, discarding sink)",
+    "pyspark_ads": "PySpark by hand (DataFrames, from files: no Kafka reader to be had)",
+    "headrace_ads": "headrace (from Kafka, Python functions)",
+    "pyflink_ads": "PyFlink (from Kafka, process mode, best settings; a quarter of the events)",
+    "headrace_at_least_once": "headrace (KafkaSink, at least once)",
+    "headrace_exactly_once": "headrace (KafkaSink, exactly once)",
 }
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import data
 import report
+from kafka_data import Servers
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -38,6 +39,8 @@ class System:
     # one of how many events it gets: a steady rate shows sooner than the end of a slow run
     share: int = 1
     in_quick: bool = True
+    # reads from Kafka, or the same events from a file: what `--data` is then
+    reads: str = "events"
 
 
 def pyflink_python() -> str:
@@ -73,6 +76,33 @@ SYSTEMS = (
     System("headrace_disk", "headrace_checkpoint.py", ("checkpoint",), variant="disk"),
     System("headrace_large_values", "headrace_large_state.py", ("large-values",)),
     System("headrace_savepoint", "headrace_large_state.py", ("savepoint",)),
+    System("kafka_bare", "kafka_bare.py", ("kafka-source",), needs="orjson", reads="topic"),
+    System("headrace_kafka", "headrace_kafka.py", ("kafka-source",), reads="topic"),
+    System("pyspark_ads", "pyspark_ads.py", ("kafka-ads",), reads="ad files"),
+    System("headrace_ads", "headrace_kafka.py", ("kafka-ads",), reads="topic"),
+    System(
+        "pyflink_ads",
+        "pyflink_ads.py",
+        ("kafka-ads",),
+        python=pyflink_python(),
+        share=4,
+        in_quick=False,
+        reads="topic and jar",
+    ),
+    System(
+        "headrace_at_least_once",
+        "headrace_kafka.py",
+        ("kafka-sink",),
+        variant="at_least_once",
+        reads="topic",
+    ),
+    System(
+        "headrace_exactly_once",
+        "headrace_kafka.py",
+        ("kafka-sink",),
+        variant="exactly_once",
+        reads="topic",
+    ),
 )
 
 
@@ -93,6 +123,9 @@ NATIVE = Size(events=16_000_000, rows_per_file=200_000, warmup_events=3_200_000)
 # Keys with 1,000 bytes of state each: 1 GB, in ten batches. A fifth of it is enough to tell MB/s.
 LARGE_STATE = Size(events=1_000_000, rows_per_file=50_000, warmup_events=0)
 FIFTH_OF_STATE = Size(events=200_000, rows_per_file=50_000, warmup_events=0)
+# Kafka: batches of 800,000
+KAFKA = Size(events=5_000_000, rows_per_file=200_000, warmup_events=1_600_000)
+QUICK_KAFKA = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
 QUICK_LARGE_STATE = Size(events=100_000, rows_per_file=50_000, warmup_events=0)
 SIZES = {
     "reduce": (FULL, QUICK),
@@ -106,6 +139,9 @@ SIZES = {
     "checkpoint": (HALF, QUICK_HALF),
     "large-values": (LARGE_STATE, QUICK_LARGE_STATE),
     "savepoint": (FIFTH_OF_STATE, QUICK_LARGE_STATE),
+    "kafka-source": (KAFKA, QUICK_KAFKA),
+    "kafka-ads": (KAFKA, QUICK_KAFKA),
+    "kafka-sink": (KAFKA, QUICK_KAFKA),
 }
 JOBS = tuple(SIZES)
 # they take minutes, and are not compared with anything
@@ -140,8 +176,19 @@ def missing(system: System) -> str:
     return ""
 
 
+def input_of(system: System, job: str, size: Size, folder: Path, servers: Servers) -> list[str]:
+    """The arguments that name a system's input; it is made when it is first needed."""
+    if system.reads == "events":
+        return ["--data", str(data_of(system, size, folder))]
+    if system.reads == "ad files":
+        files = servers.ad_files(size.events, size.rows_per_file)
+        return ["--data", str(files), "--redis", servers.redis()]
+    jar = servers.flink_connector() if system.reads == "topic and jar" else folder
+    return ["--data", str(jar), *servers.topic_arguments(job, size.events)]
+
+
 def data_of(system: System, size: Size, folder: Path) -> Path:
-    """The folder with that many events; they are written when they are first needed."""
+    """The folder with that many events."""
     with_csv = system.name == "pyflink"
     kind = "csv" if with_csv else "parquet"
     events = folder / f"{kind}-{size.events}-{size.rows_per_file}"
@@ -152,14 +199,14 @@ def data_of(system: System, size: Size, folder: Path) -> Path:
     return events
 
 
-def run_once(system: System, job: str, size: Size, folder: Path) -> report.Result:
+def run_once(system: System, job: str, size: Size, folder: Path, servers: Servers) -> report.Result:
     """Runs one system once; its last line of output is its result."""
     size = replace(
         size, events=size.events // system.share, warmup_events=size.warmup_events // system.share
     )
     scratch = Path(tempfile.mkdtemp(dir=folder))
     command = [system.python, str(HERE / "systems" / system.script), "--job", job]
-    command += ["--data", str(data_of(system, size, folder)), "--scratch", str(scratch)]
+    command += [*input_of(system, job, size, folder, servers), "--scratch", str(scratch)]
     command += ["--events", str(size.events), "--warmup-events", str(size.warmup_events)]
     command += ["--variant", system.variant]
     environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
@@ -220,7 +267,7 @@ def main() -> int:
     runs = wanted.runs or (1 if wanted.quick else 3)
     results: list[report.Result] = []
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name, Servers(name) as servers:
         folder = Path(name)
         for run in range(runs):
             for system, job in chosen(wanted):
@@ -232,7 +279,7 @@ def main() -> int:
                     continue
                 print(f"run {run + 1} of {runs}: {job} on {system.name} ...", flush=True)
                 size = size_of(job, quick=wanted.quick)
-                results.append(run_once(system, job, size, folder))
+                results.append(run_once(system, job, size, folder, servers))
             setting = setting_of(wanted, run + 1, time.perf_counter() - began)
             if not wanted.quick and not wanted.only:
                 # after every run, so that one that is cut off leaves what it has

@@ -39,6 +39,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--events", type=int, required=True)
     parser.add_argument("--warmup-events", type=int, required=True)
     parser.add_argument("--variant", default="")
+    # the Kafka jobs only
+    parser.add_argument("--kafka", default="")
+    parser.add_argument("--topic", default="")
+    parser.add_argument("--out-topic", default="")
+    parser.add_argument("--redis", default="")
     return parser.parse_args()
 
 

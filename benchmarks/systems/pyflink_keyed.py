@@ -29,6 +29,7 @@ from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.table import StreamTableEnvironment
 
 PARALLELISM = 2
+STARTED = time.perf_counter()
 
 
 class Marks:
@@ -125,19 +126,20 @@ def main() -> None:
         results = keyed.process(CountAndSum(marks), output_type=out)
         schema = "f0 BIGINT, f1 BIGINT, f2 DOUBLE"
     tables.execute_sql(f"CREATE TABLE dropped ({schema}) WITH ('connector' = 'blackhole')")
-    began = time.perf_counter()
     tables.from_data_stream(results).execute_insert("dropped").wait()
-    seconds = time.perf_counter() - began
+    report(system="pyflink", job=options.job, **rate_of(options))
+
+
+def rate_of(options: Any) -> dict[str, Any]:
+    """What the subtasks have noted, once the job has ended."""
     parts = [json.loads(file.read_text()) for file in options.scratch.glob("pyflink-*.json")]
     if len(parts) != PARALLELISM:
         raise SystemExit(f"{len(parts)} of {PARALLELISM} subtasks reported")
-    report(
-        system="pyflink",
-        job=options.job,
-        events=options.events,
-        seconds=round(seconds, 3),
-        events_per_s=round(sum(part["rate"] for part in parts)),
-    )
+    return {
+        "events": options.events,
+        "seconds": round(time.perf_counter() - STARTED, 3),
+        "events_per_s": round(sum(part["rate"] for part in parts)),
+    }
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The job as the experiment sees it: a driver process, its source, its output, its disk.
+"""The job as the experiment sees it: a driver process and its disk.
 
-In: a folder, a seed, a master URL.  Out: a driver that is started, killed, stopped with a
-savepoint and started again; what it has answered so far.  Next: chaos/program.py runs in the driver
+In: a folder, a master URL, settings of its medium (chaos/media.py).  Out: a driver that is started,
+killed, stopped with a savepoint and started again.  Next: chaos/program.py runs in the driver
 """
 
 from __future__ import annotations
@@ -11,16 +11,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chaos.failing_sink import Orders
 from standalone import kill, kill_session, processes_of
-
-if TYPE_CHECKING:
-    from chaos.machine import Generator
 
 TESTS = Path(__file__).resolve().parents[1]
 DISK_MB = 192
@@ -39,54 +35,6 @@ SETTINGS = {
     "restart-strategy.exponential-delay.max-backoff": "2 s",
     "restart-strategy.exponential-delay.reset-backoff-threshold": "10 s",
 }
-
-
-class Source:
-    """Publishes source files in the background, each by an atomic rename."""
-
-    def __init__(self, folder: Path, generator: Generator, interval_s: float) -> None:
-        folder.mkdir()
-        self.folder = folder
-        self.published = 0
-        self._generator = generator
-        self._interval_s = interval_s
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="chaos-source", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """The last file has been published when this returns."""
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        while not self._over.wait(self._interval_s):
-            events = self._generator.next_file()
-            draft = self.folder / f".{self.published:06d}"
-            draft.write_text("".join(f"{event.line()}\n" for event in events))
-            draft.rename(self.folder / f"{self.published:06d}.txt")
-            self.published += 1
-
-
-class Output:
-    """Follows the files that readers of the job's sink see."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.rows = 0
-        self.newest = -1  # the newest source file of which something was answered
-        self._read: set[str] = set()
-
-    def look(self) -> None:
-        for path in self.folder.glob("part-*"):
-            if path.name not in self._read:
-                self._read.add(path.name)
-                files = [json.loads(line)["file"] for line in path.open()]
-                self.rows += len(files)
-                self.newest = max(self.newest, *files)
 
 
 class Disk:
@@ -124,8 +72,9 @@ class Disk:
 class Driver:
     """The driver of the job, over many processes and several checkpoints."""
 
-    def __init__(self, folder: Path, master: str, parallelism: int) -> None:
+    def __init__(self, folder: Path, master: str, parallelism: int, medium: dict[str, Any]) -> None:
         self.folder = folder
+        self._medium = medium
         self.parallelism = parallelism
         self.restores = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -222,9 +171,7 @@ class Driver:
         return {
             "options": options,
             "parallelism": self.parallelism,
-            "source": str(self.folder / "in"),
-            "answers": str(self.folder / "answers"),
-            "windows": str(self.folder / "windows"),
+            "medium": self._medium,
             "orders": str(self.orders.folder),
             "control": str(self.control),
         }

@@ -7,17 +7,20 @@ faults.  FAULTS is the table of what can be done.  Next: chaos/runner.py carries
 from __future__ import annotations
 
 import random
+import signal
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chaos.failing_sink import POINTS
+from chaos.media import Kafka
 from standalone import Process, kill, kill_session, processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chaos.job import Driver
+    from chaos.media import Medium
     from standalone import Cluster
 
 EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
@@ -59,8 +62,9 @@ def schedule(seed: int, kinds: tuple[str, ...]) -> Iterator[Fault]:
 class Monkey:
     """Does it."""
 
-    def __init__(self, driver: Driver, cluster: Cluster | None) -> None:
+    def __init__(self, driver: Driver, cluster: Cluster | None, medium: Medium) -> None:
         self.driver = driver
+        self.medium = medium
         self.cluster = cluster
         self._strikes = 0
 
@@ -72,6 +76,8 @@ class Monkey:
         """Why a fault is not possible; empty if it is."""
         if kind in ("executor", "worker") and self.cluster is None:
             return "needs a cluster"
+        if kind == "broker" and kind not in self.medium.faults:
+            return "needs Kafka"
         return self.driver.disk.why_not if kind == "full disk" else ""
 
     def strike(self, fault: Fault) -> str:
@@ -153,6 +159,16 @@ class Monkey:
         met = "a batch failed of it" if hit else "no batch met it"
         return f"for {time.monotonic() - began:.1f} s, {met}"
 
+    def kill_broker(self, dice: tuple[float, ...]) -> str:
+        """The broker at once, or in good order; its topics stay."""
+        assert isinstance(self.medium, Kafka)
+        hard = dice[0] < 0.7
+        self.medium.broker.stop(signal.SIGKILL if hard else signal.SIGTERM)
+        away_s = 1 + 9 * dice[1]
+        time.sleep(away_s)
+        self.medium.broker.start()
+        return f"{'killed' if hard else 'stopped'}, away for {away_s:.1f} s"
+
     # --- processes ---------------------------------------------------------------------------
 
     def _processes(self) -> list[Process]:
@@ -180,4 +196,5 @@ FAULTS: dict[str, Callable[[Monkey, tuple[float, ...]], str]] = {
     "savepoint and rescale": Monkey.stop_and_rescale,
     "failing sink": Monkey.break_sink,
     "full disk": Monkey.fill_disk,
+    "broker": Monkey.kill_broker,
 }

@@ -1,6 +1,7 @@
-"""The job under attack, a script as a user would write it: source files, state machine, sinks.
+"""The job under attack, a script as a user would write it: source, state machine, sinks.
 
-In: a JSON file of settings, the only argument.  Out: answers and window counts as JSON files.
+In: a JSON file of settings, the only argument.  Out: answers and window counts as JSON, in files or
+topics (chaos/media.py).
 It runs until `stop.json` appears in the control folder, then it stops with a savepoint and leaves
 `stopped.json` there.  Next: chaos/runner.py, which starts it, kills it and starts it again.
 """
@@ -17,11 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from chaos.failing_sink import FailingSink, Orders
 from chaos.machine import MOST_WAITING, WINDOW_MS, Event, advance, answer
-from headrace.common import Configuration, Types, WatermarkStrategy
+from headrace.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
+from headrace.common.serialization import SerializationSchema
 from headrace.common.time import Time
 from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSink,
+    KafkaSource,
+)
 from headrace.datastream.functions import KeyedProcessFunction, ProcessWindowFunction
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common import JobClient
+    from headrace.datastream.connectors import Sink, Source
     from headrace.datastream.functions import RuntimeContext
 
 MACHINE = Types.TUPLE([Types.LONG(), Types.STRING(), Types.LONG()])
@@ -86,14 +96,64 @@ def environment(settings: dict[str, Any]) -> StreamExecutionEnvironment:
     return env.set_parallelism(settings["parallelism"])
 
 
+def source_of(medium: dict[str, Any]) -> Source:
+    """Lines that never end."""
+    if "kafka" not in medium:
+        lines = StreamFormat.text_line_format()
+        files = FileSource.for_record_stream_format(lines, medium["in"])
+        return files.monitor_continuously("100 ms").build()
+    return (
+        KafkaSource.builder()
+        .set_bootstrap_servers(medium["kafka"])
+        .set_topics("in")
+        .set_group_id("chaos")
+        .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+        .set_value_only_deserializer(SimpleStringSchema())
+        .build()
+    )
+
+
+def sink_of(medium: dict[str, Any], name: str) -> Sink:
+    """Rows as JSON, exactly once; those of an entity stay in order."""
+    if "kafka" not in medium:
+        return FileSink.json(medium[name])
+    serializer = (
+        KafkaRecordSerializationSchema.builder()
+        .set_topic(name)
+        .set_key_serialization_schema(Entity())
+        .set_value_serialization_schema(Json())
+        .build()
+    )
+    return (
+        KafkaSink.builder()
+        .set_bootstrap_servers(medium["kafka"])
+        .set_record_serializer(serializer)
+        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+        .set_transactional_id_prefix(f"chaos-{name}")
+        .build()
+    )
+
+
+class Entity(SerializationSchema):
+    """The key of a message."""
+
+    def serialize(self, element: dict[str, Any]) -> bytes:
+        return str(element["entity"]).encode()
+
+
+class Json(SerializationSchema):
+    """The value of a message."""
+
+    def serialize(self, element: dict[str, Any]) -> bytes:
+        return json.dumps(element).encode()
+
+
 def build(env: StreamExecutionEnvironment, settings: dict[str, Any]) -> None:
-    lines = StreamFormat.text_line_format()
-    source = FileSource.for_record_stream_format(lines, settings["source"])
     strategy = WatermarkStrategy.for_bounded_out_of_orderness("10 s").with_timestamp_assigner(
         lambda event, _: event.at
     )
     keyed = (
-        env.from_source(source.monitor_continuously("100 ms").build(), None, "lines")
+        env.from_source(source_of(settings["medium"]), None, "lines")
         .uid("lines")
         .map(Event.parse)
         .assign_timestamps_and_watermarks(strategy)
@@ -106,10 +166,10 @@ def build(env: StreamExecutionEnvironment, settings: dict[str, Any]) -> None:
     )
     orders = Orders(Path(settings["orders"]))
     checked = keyed.process(CheckOrder()).uid("check")
-    checked.sink_to(FailingSink(FileSink.json(settings["answers"]), orders)).uid("answers")
+    checked.sink_to(FailingSink(sink_of(settings["medium"], "answers"), orders)).uid("answers")
     windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS)))
     counts = windows.process(Count()).uid("count")
-    counts.sink_to(FailingSink(FileSink.json(settings["windows"]), orders)).uid("windows")
+    counts.sink_to(FailingSink(sink_of(settings["medium"], "windows"), orders)).uid("windows")
 
 
 def serve(client: JobClient, control: Path) -> None:

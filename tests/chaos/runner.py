@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaos.checker import differences
-from chaos.job import Driver, Output, Source, log_tail, now
+from chaos.job import Driver, log_tail, now
 from chaos.machine import Generator, undisturbed
+from chaos.media import Files, Kafka, Medium
 from chaos.monkey import FAULTS, STOP_PATIENCE_S, Fault, Monkey, schedule
 from standalone import Cluster
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 RECOVERY_PATIENCE_S = 300.0
 MOST_DRIVER_ENDS = 10  # that nobody ordered
+MEDIA: dict[str, type[Files] | type[Kafka]] = {"files": Files, "kafka": Kafka}
 
 
 @dataclass
@@ -56,6 +58,7 @@ class Experiment:
         seed: int,
         *,
         cluster: Cluster | None,
+        medium: Medium | None = None,
         interval_s: float = 0.5,
         tell: Callable[[str], None] = print,
     ) -> None:
@@ -65,12 +68,12 @@ class Experiment:
         self._tell = tell
         self._began = now()
         self._generator = Generator(seed)
-        self._source = Source(folder / "in", self._generator, interval_s)
-        self._output = Output(folder / "answers")
-        self._windows = folder / "windows"
+        self._medium = medium or Files(folder)
+        self._source = self._medium.source(self._generator, interval_s)
+        self._output = self._medium.output()
         master = "local[2]" if cluster is None else cluster.url
-        self.driver = Driver(folder, master, parallelism=2)
-        self.monkey = Monkey(self.driver, cluster)
+        self.driver = Driver(folder, master, 2, self._medium.settings())
+        self.monkey = Monkey(self.driver, cluster, self._medium)
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="chaos-watcher", daemon=True)
 
@@ -85,6 +88,7 @@ class Experiment:
         self._source.stop()
         self._watcher.join()
         self.driver.close()
+        self._medium.close()
 
     # --- what happens ------------------------------------------------------------------------
 
@@ -120,7 +124,7 @@ class Experiment:
             self._wait(lambda: self._output.rows >= right.count, "answered everything")
         self.tell(f"{self._output.rows:,} of {right.count:,} events are answered; draining")
         stopped = self.driver.stop(drain=True, patience_s=STOP_PATIENCE_S)
-        found = differences(self._output.folder, self._windows, right)
+        found = differences(self._medium.rows("answers"), self._medium.rows("windows"), right)
         return found if stopped else ["the job did not drain", *found]
 
     # --- watching ----------------------------------------------------------------------------
@@ -178,12 +182,14 @@ def summary(strikes: list[Strike]) -> str:
     return "\n".join(lines)
 
 
-def run(folder: Path, seed: int, seconds: float) -> int:
+def run(folder: Path, seed: int, seconds: float, medium: str) -> int:
     """The experiment on a cluster of two workers; the exit code."""
     (folder / "cluster").mkdir()
     with (
         Cluster(folder / "cluster") as cluster,
-        Experiment(folder, seed, cluster=cluster, tell=_print) as experiment,
+        Experiment(
+            folder, seed, cluster=cluster, medium=MEDIA[medium](folder), tell=_print
+        ) as experiment,
     ):
         monkey = experiment.monkey
         for kind in FAULTS:
@@ -217,6 +223,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=300, help="how long faults happen")
     parser.add_argument("--seed", type=int, default=None, help="repeats a schedule")
+    parser.add_argument("--medium", choices=sorted(MEDIA), default="files")
     parser.add_argument("--keep", action="store_true", help="keep files and logs")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
@@ -225,7 +232,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so end what was started
     code = 1
     try:
-        code = run(folder, seed, options.seconds)
+        code = run(folder, seed, options.seconds, options.medium)
     finally:
         if code == 0 and not options.keep:
             shutil.rmtree(folder, ignore_errors=True)

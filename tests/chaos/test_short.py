@@ -9,6 +9,7 @@ import pytest
 
 from chaos.checker import differences
 from chaos.machine import Generator, undisturbed
+from chaos.media import Files, Kafka
 from chaos.monkey import FAULTS, Fault, schedule
 from chaos.runner import Experiment
 from standalone import Cluster
@@ -64,6 +65,24 @@ def test_an_executor_that_is_killed_costs_no_event_and_no_driver(tmp_path: Path)
     assert experiment.driver_ends == 0
 
 
+@pytest.mark.cluster
+@pytest.mark.timeout(900)
+def test_kafka_in_and_out_loses_and_repeats_nothing_when_driver_sink_and_broker_die(
+    tmp_path: Path,
+) -> None:
+    with Experiment(tmp_path, SEED, cluster=None, medium=Kafka(tmp_path)) as experiment:
+        experiment.wait_for_start()
+        experiment.strike(fault("failing sink", 0.9))  # behind a commit
+        experiment.strike(fault("broker", 0.0, 0.2))
+        experiment.strike(fault("driver", 0.9))
+        experiment.strike(fault("savepoint and rescale", 0.5))
+        experiment.wait_for_recovery()
+        assert experiment.finish() == []
+    whats = {strike.kind: strike.what for strike in experiment.strikes}
+    assert whats["broker"].startswith("killed")
+    assert whats["savepoint and rescale"] == "parallelism 2 to 3"
+
+
 # --- the experiment can fail, and can be repeated ------------------------------------------------
 
 
@@ -78,6 +97,11 @@ def write_output(folder: Path, right: Answers) -> None:
         (folder / name).mkdir()
         lines = "".join(f"{json.dumps(row)}\n" for row in rows)
         (folder / name / "part-0.json").write_text(lines)
+
+
+def found_in(folder: Path, right: Answers) -> list[str]:
+    written = Files(folder)
+    return differences(written.rows("answers"), written.rows("windows"), right)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +125,7 @@ def test_the_checker_sees_what_is_lost_repeated_or_out_of_order(
     file = tmp_path / sink / "part-0.json"
     file.write_text("".join(change(file.read_text().splitlines(keepends=True))))
 
-    found = differences(tmp_path / "answers", tmp_path / "windows", right)
+    found = found_in(tmp_path, right)
 
     assert bool(found) == bool(told)
     assert told in " ".join(found)
@@ -114,7 +138,7 @@ def test_the_checker_sees_a_false_alert(tmp_path: Path) -> None:
     repeated = {**json.loads(file.read_text().splitlines()[0]), "alert": "repeated: 1"}
     file.write_text(f"{file.read_text()}{json.dumps(repeated)}\n")
 
-    found = differences(tmp_path / "answers", tmp_path / "windows", right)
+    found = found_in(tmp_path, right)
 
     assert found[0].startswith("false alert: ")
 
