@@ -7,6 +7,7 @@ another, with the guarantee that the variant names.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -123,13 +124,13 @@ def main() -> None:
 def records_of(progress: Any) -> int:
     """How many offsets a batch has read: the positions of its ends tell it."""
     starts, ends = positions(progress["startOffset"]), positions(progress["endOffset"])
-    return sum(end - starts.get(split, end) for split, end in ends.items())
+    return sum(end - starts.get(split, 0) for split, end in ends.items())
 
 
 def positions(offset: Any) -> dict[str, int]:
-    import json
-
-    return json.loads(offset) if isinstance(offset, str) else (offset or {})
+    """Partition -> offset; a bounded source keeps beside it where it ends."""
+    found = json.loads(offset) if isinstance(offset, str) else (offset or {})
+    return {split: at[0] if isinstance(at, list) else at for split, at in found.items()}
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ __all__ = [
     "next_offsets",
     "next_position",
     "pending_report",
+    "ranges_between",
     "share_fairly",
     "spread_evenly",
     "stored_offset",
@@ -161,6 +162,29 @@ def pending_report(
     )
     pending = sum(count for count in waiting if count > 0)
     return 0, {uid: OperatorMetrics(gauges={"pendingRecords": pending}).report()}
+
+
+def ranges_between(
+    source: PythonSource, start: Position, end: Position
+) -> Iterator[tuple[str, Offset, Offset]]:
+    """(split, from, to) of a batch; an empty range for a split that waits for its turn or for news.
+
+    A split holds event time before its first record, too: docs/semantics.md#w10.
+    """
+    for split in sorted(end):
+        low, high = start.get(split, end[split]), end[split]
+        if source.records_between(split, low, high) > 0:
+            yield split, low, high
+        elif source.has_splits() and _waits(source, split, high):
+            yield split, high, high
+
+
+def _waits(source: PythonSource, split: str, at: Offset) -> bool:
+    """Whether more records of a split may come."""
+    if not source.is_bounded():
+        return True
+    with asking(source, f"latest_offset({split!r}, {at!r})"):
+        return source.records_between(split, at, source.latest_offset(split, at)) > 0
 
 
 def spread_evenly(sizes: Iterable[tuple[int, T]], tasks: int) -> list[list[T]]:

@@ -210,8 +210,12 @@ class Task:
     def _run_source(self, parts: Iterable[tuple[str, Records]]) -> Iterator[None]:
         for split, records in parts:
             self.channel.name = f"{self.stage.source}/{split}"
-            self.source_output.emit(records)
-            yield
+            if len(records):
+                self.source_output.emit(records)
+                yield
+            else:
+                for operator in self.operators.values():
+                    operator.await_split()
         self._end_of_part()
         if self.stage.uses_time:
             wake_up(self.outbox, self.stage.slots)

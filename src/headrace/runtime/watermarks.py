@@ -50,9 +50,15 @@ class Valve:
         self.is_idle = False
 
     def update(self, edge: int, channel: str, watermark: int, now: int = 0) -> int | None:
-        """Take in a watermark; the new minimum if it rose, else None."""
+        """Take in a watermark; the new minimum if it rose, else None.
+
+        MIN is none: it tells of a split that has no records yet, and holds the clock for it.
+        """
         channels = self.channels[edge]
         channels.pop(_SILENT, None)
+        if watermark == MIN_TIMESTAMP and self._declared[edge] == 0:
+            channels.setdefault(channel, MIN_TIMESTAMP)
+            return None
         self._last_seen[edge, channel] = now
         if channel == ALL_CHANNELS:
             self.expected[edge] = 0

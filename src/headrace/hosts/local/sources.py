@@ -22,6 +22,7 @@ from headrace.hosts.admission import (
     latest_position,
     next_position,
     pending_report,
+    ranges_between,
 )
 from headrace.hosts.source_ranges import read_range
 from headrace.spi.python_source import PythonSource
@@ -93,12 +94,13 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
 
     def read(self, source: PythonSource, start: Position, end: Position) -> Iterator[Part]:
         codec = codec_for(source.produced_type())
-        for split in sorted(end):
-            low, high = start.get(split, end[split]), end[split]
-            if source.records_between(split, low, high) > 0:
-                name = split if source.has_splits() else ""
-                for records in read_range(source, split, low, high, codec):
-                    yield name, records
+        for split, low, high in ranges_between(source, start, end):
+            name = split if source.has_splits() else ""
+            if low == high:
+                yield name, Records([])
+                continue
+            for records in read_range(source, split, low, high, codec):
+                yield name, records
 
     def reports(self, uid: str, source: PythonSource, end: Position) -> list[Report]:
         if not source.counts_pending:

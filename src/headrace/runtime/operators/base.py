@@ -169,6 +169,9 @@ class Operator:
         self.output.watermark(timestamp)
         return True
 
+    def await_split(self) -> None:
+        """In front of the first exchange: the split of the channel may have records later on."""
+
     def pass_watermark(self, timestamp: int) -> None:
         """A watermark before the first exchange, where splits must not be combined."""
         self.output.watermark(timestamp)

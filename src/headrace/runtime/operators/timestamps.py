@@ -73,6 +73,9 @@ class TimestampsOperator(Operator):
             self.highest[split] = max(highest, max(stamped.timestamps))
         self.output.emit(stamped)
 
+    def await_split(self) -> None:
+        self.highest.setdefault(self.runtime.channel.name, MIN_TIMESTAMP)
+
     def stamp(self, records: Records) -> Records:
         """The records with the timestamps that the strategy says."""
         assigner = self.assigner
@@ -134,7 +137,8 @@ class TimestampsOperator(Operator):
         own = channel.name
         for split, timestamp in highest.items():
             channel.name = split
-            self.emit_candidate(timestamp - self.delay_ms - 1)
+            known = timestamp != MIN_TIMESTAMP
+            self.emit_candidate(timestamp - self.delay_ms - 1 if known else MIN_TIMESTAMP)
         channel.name = own
 
     def emit_candidate(self, timestamp: int) -> None:

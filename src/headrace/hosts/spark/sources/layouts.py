@@ -57,7 +57,10 @@ class SourceLayout:
     def parts(
         self, batches: Iterable[pa.RecordBatch], codec: Codec
     ) -> Iterator[tuple[str, Records]]:
-        """A source's batches cut by split; (split, records) in the order they came."""
+        """A source's batches cut by split; (split, records) in the order they came.
+
+        Without records: the split is known, and waits.
+        """
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -99,6 +102,9 @@ class RangesLayout(SourceLayout):
         for batch in batches:
             for cell in batch.column(0).to_pylist():
                 split, start, end = json.loads(cell)
+                if start == end:
+                    yield split, Records([])
+                    continue
                 for records in read_range(source, split, start, end, codec):
                     yield split if named else "", records
 

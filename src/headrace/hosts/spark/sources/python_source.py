@@ -34,6 +34,7 @@ from headrace.hosts.admission import (
     initial_position,
     latest_position,
     next_position,
+    ranges_between,
     spread_evenly,
     stored_offset,
 )
@@ -220,10 +221,9 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ranges(self, start: Position, end: Position) -> Iterator[tuple[str, Offset, Offset]]:
         source = self._source()
-        for split in sorted(end):
-            low, high = start.get(split, end[split]), end[split]
-            if source.records_between(split, low, high) <= 0:
-                continue
+        for split, low, high in ranges_between(source, start, end):
+            if low == high and self._read_by != STAGE:
+                continue  # rows cannot tell of a split that has none
             pieces = self._parallelism if source.divisible and self._read_by != DRIVER else 1
             for piece in cut_range(low, high, pieces, at_least=_SMALLEST_PIECE):
                 yield (split, *piece)
