@@ -23,6 +23,7 @@ from headrace.errors import (
     TypeMismatchError,
 )
 from headrace.spi import staging
+from headrace.spi.sink import WriterContext
 from headrace.testing.connectors import SinkDriver
 
 if TYPE_CHECKING:
@@ -283,6 +284,13 @@ def test_a_server_that_lost_its_memory_is_noticed(
 # what is refused
 
 
+def write(sink: RedisSink, record: Any) -> None:
+    """What a worker does, without a server."""
+    writer = sink.create_writer(WriterContext(0, 1, "try-1", "job", "sink", 0))
+    writer.write([record], None)
+    writer.prepare_commit()
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -374,7 +382,7 @@ def test_the_rest_of_a_batch_can_be_given_up(
 def test_what_is_no_command_is_refused_in_the_worker(command: Any, message: str) -> None:
     sink = RedisSink.commands("redis://:s3cret@127.0.0.1:1", lambda _: [command])
     with pytest.raises(TypeMismatchError, match=message) as caught:
-        SinkDriver(sink).stage(0, ["record"])
+        write(sink, "record")
     told(caught.value)
 
 
@@ -393,7 +401,7 @@ def test_rows_that_take_back_cannot_be_added() -> None:
         RedisSink.xadd(url, "k", lambda r: {"n": r[0]}),
     ):
         with pytest.raises(TypeMismatchError, match="kind -D, but"):
-            SinkDriver(sink).stage(0, [row])
+            write(sink, row)
 
 
 def test_a_wrong_password_is_not_tried_again(redis_server: RedisServer) -> None:
