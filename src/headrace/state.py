@@ -299,8 +299,8 @@ class Savepoint:
     Example:
         >>> from headrace.state import Savepoint
         >>> made = Savepoint.new().with_state("count", "total", [("ann", 3), ("bob", 5)])
-        >>> [operator.uid for operator in made.operators]
-        ['count']
+        >>> made.operators[0].uid
+        'count'
     """
 
     _base: stored_form.StoredSavepoint | None
