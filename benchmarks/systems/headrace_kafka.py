@@ -129,8 +129,8 @@ def records_of(progress: Any) -> int:
 
 def positions(offset: Any) -> dict[str, int]:
     """Partition -> offset; a bounded source keeps beside it where it ends."""
-    found = json.loads(offset) if isinstance(offset, str) else (offset or {})
-    return {split: at[0] if isinstance(at, list) else at for split, at in found.items()}
+    found = json.loads(offset) if isinstance(offset, str) else offset
+    return {split: at[0] if isinstance(at, list) else at for split, at in (found or {}).items()}
 
 
 if __name__ == "__main__":

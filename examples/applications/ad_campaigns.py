@@ -27,10 +27,8 @@ from headrace.datastream.functions import (
 from headrace.datastream.window import ContinuousEventTimeTrigger, TumblingEventTimeWindows
 
 TEXT, NUMBER = Types.STRING(), Types.LONG()
-EVENT = Types.ROW_NAMED(
-    ["user_id", "page_id", "ad_id", "ad_type", "event_type", "event_time", "ip_address"],
-    [TEXT, TEXT, TEXT, TEXT, TEXT, NUMBER, TEXT],
-)
+# Events have more fields (user, page, address, ...), which are left where they are.
+EVENT = Types.ROW_NAMED(["ad_id", "event_type", "event_time"], [TEXT, TEXT, NUMBER])
 
 
 class FindCampaign(MapFunction):
