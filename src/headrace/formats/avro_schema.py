@@ -249,7 +249,7 @@ def _fields(record: Any, names: list[str]) -> dict[str, Any]:
         if unknown:
             raise ValueError(f"the schema has no field {', '.join(map(repr, sorted(unknown)))}")
         return dict(record)  # fields that are missing get the schema's default
-    if isinstance(record, Row) and record._names is not None:
+    if isinstance(record, Row) and _has_names_for(record, names):
         return dict(zip(names, record.get_fields_by_names(names), strict=True))
     if isinstance(record, Row | tuple | list):
         if len(record) != len(names):
@@ -258,6 +258,15 @@ def _fields(record: Any, names: list[str]) -> dict[str, Any]:
     if hasattr(record, "__dict__"):
         return {name: getattr(record, name) for name in names}
     raise ValueError(f"{record!r:.100} ({type(record).__name__}) is no record")
+
+
+def _has_names_for(row: Row, names: list[str]) -> bool:
+    """Whether fields are found by name: not in rows of a type without names, which say f0, f1."""
+    found = row._names
+    if found is None or found == names:
+        return found is not None
+    unnamed = found == [f"f{place}" for place in range(len(found))]
+    return not (unnamed and set(names).isdisjoint(found))
 
 
 def _or_none(convert: Convert | None) -> Convert | None:

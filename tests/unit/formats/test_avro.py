@@ -185,6 +185,23 @@ def test_a_record_that_does_not_fit_says_so(given_record: Any) -> None:
         writer.serialize(given_record)
 
 
+def test_rows_of_a_type_without_names_are_taken_in_order() -> None:
+    """As PyFlink's example kafka_avro_format does."""
+    writer, reader = schemas(record(("id", "int"), ("name", "string")))
+    unnamed = Types.ROW([Types.INT(), Types.STRING()])
+    codec = codec_for(unnamed)
+    (sent,) = codec.decode(codec.encode([(1, "hi")]))
+    assert sent.get_fields_by_names(["f0", "f1"]) == [1, "hi"]
+    assert reader.deserialize(writer.serialize(sent)) == Row(id=1, name="hi")
+
+
+def test_fields_are_found_by_name_where_there_are_names() -> None:
+    writer, reader = schemas(record(("f1", "int"), ("f0", "int")))
+    assert reader.deserialize(writer.serialize(Row(f0=1, f1=2))) == Row(f1=2, f0=1)
+    with pytest.raises(TypeMismatchError, match=r"the row has no field \['f1', 'f0'\]"):
+        writer.serialize(Row(a=1, b=2))
+
+
 def test_a_dict_may_leave_out_what_has_a_default() -> None:
     text = json.dumps(
         {

@@ -23,6 +23,9 @@ from headrace.connectors.kafka.source import KafkaSource
 from headrace.connectors.kafka.source_builder import KafkaSourceBuilder
 from headrace.missing import missing_attribute
 
+# not one of its names, but PyFlink's own example takes it from here
+from headrace.spi.source import DeliveryGuarantee as DeliveryGuarantee
+
 __all__ = [
     "ConsumerRecord",
     "KafkaOffsetResetStrategy",
