@@ -80,6 +80,15 @@ class KafkaServer(Server):
         admin.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(30)
         return topic
 
+    def delete_topic(self, topic: str) -> None:
+        """Takes a topic away, and waits until its name is free again."""
+        admin = self.admin()
+        admin.delete_topics([topic])[topic].result(30)
+        deadline = time.monotonic() + 30
+        while topic in admin.list_topics(timeout=10).topics:
+            assert time.monotonic() < deadline, f"topic {topic} is still there"
+            time.sleep(0.05)
+
     def add_partitions(self, topic: str, total: int) -> None:
         """More partitions for a topic."""
         from confluent_kafka.admin import NewPartitions
