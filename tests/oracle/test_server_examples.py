@@ -49,7 +49,7 @@ def test_a_kafka_example_does_the_same_on_spark(name: str, kafka: KafkaServer) -
     found = server_examples.on_headrace(name, kafka)
     expected = server_examples.stored()[name]
     if not server_examples.KAFKA[name].reads:
-        # What its function prints is in the log of a worker of Spark's.
+        # What its function prints is on the standard error of Spark's workers.
         del found["prints"], expected["prints"]
     assert found == expected
 
