@@ -225,8 +225,9 @@ def test_a_password_that_is_no_text_is_refused_and_not_shown() -> None:
 
 
 def test_the_second_client_logs_no_password(caplog: pytest.LogCaptureFixture) -> None:
-    import kafka
     from kafka.errors import KafkaError
+
+    import kafka
 
     caplog.set_level(logging.DEBUG, "kafka")
     found = ClientSettings.of_sink({**LOGIN, "bootstrap.servers": "127.0.0.1:9"}, "here")
