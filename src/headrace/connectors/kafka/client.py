@@ -99,6 +99,13 @@ _OF_CONNECTIONS = (
 _SECRET = re.compile(r"password|secret|key\.pem|keystore\.key|jaas|token|assertion")
 _JAAS = re.compile(r"""\b(username|password)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;]+)""")
 
+# Of all clients.
+_DEFAULTS = {
+    # Each try leaves a line for the log with a client that nobody asks while brokers are away:
+    # 20 a second with librdkafka's 100 ms, 4 with this.
+    "reconnect.backoff.ms": 500,
+    "logger": CLIENT_LOG,
+}
 _CONSUMER = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -237,7 +244,7 @@ class ClientSettings:
         return {**self._named("driver"), **known, **more}
 
     def _named(self, name: str) -> dict[str, Any]:
-        return {"client.id": f"{self.client_prefix}-{name}", "logger": CLIENT_LOG}
+        return {**_DEFAULTS, "client.id": f"{self.client_prefix}-{name}"}
 
     def check(self, where: str, *, reads: bool) -> None:
         """Has librdkafka look at its properties; connects to nobody.
