@@ -1,18 +1,17 @@
 """A Kafka broker behind TLS and passwords, on loopback: the fixture `secured_kafka`.
 
 In: openssl, for its certificate.  Out: a `KafkaServer` whose clients need `login`: SASL_SSL, with
-PLAIN or SCRAM-SHA-512.  Next: tests/kafka_broker.py (the broker), tests/kafka/test_secured.py
+PLAIN or SCRAM.  Next: tests/kafka_broker.py (the broker), tests/kafka/test_secured.py
 """
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_broker import KafkaServer, need_kafka
-from services import find_program
+from services import make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,19 +19,7 @@ if TYPE_CHECKING:
 
 USER = "shop"
 SECRET = "s3cret of the shop"
-
-
-def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for loopback that is its own authority, and its key."""
-    openssl = find_program("openssl", "openssl")
-    made, key = folder / "cert.pem", folder / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
-    subprocess.run(
-        [*command, "-out", str(made), "-keyout", str(key)], check=True, capture_output=True
-    )
-    return made, key
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def login(certificate: Path, mechanism: str = "PLAIN", password: str = SECRET) -> dict[str, str]:
@@ -51,14 +38,17 @@ def _settings(keystore: Path, certificate: Path) -> dict[str, str]:
     users = f'username="{USER}" password="{SECRET}" user_{USER}="{SECRET}"'
     return {
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,CLIENTS:SASL_SSL",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "sasl.enabled.mechanisms": ",".join(["PLAIN", *SCRAM]),
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "listener.name.clients.plain.sasl.jaas.config": (
             f"{modules}.plain.PlainLoginModule required {users};"
         ),
-        "listener.name.clients.scram-sha-512.sasl.jaas.config": (
-            f"{modules}.scram.ScramLoginModule required;"
-        ),
+        **{
+            f"listener.name.clients.{name.lower()}.sasl.jaas.config": (
+                f"{modules}.scram.ScramLoginModule required;"
+            )
+            for name in SCRAM
+        },
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(keystore),
         "ssl.truststore.type": "PEM",
@@ -79,7 +69,11 @@ def secured_kafka(services_folder: Path) -> Iterator[KafkaServer]:
         folder,
         _settings(keystore, certificate),
         login=login(certificate),
-        format_options=("--add-scram", f"SCRAM-SHA-512=[name={USER},password={SECRET}]"),
+        format_options=tuple(
+            part
+            for name in SCRAM
+            for part in ("--add-scram", f"{name}=[name={USER},password={SECRET}]")
+        ),
     )
     server.start()
     yield server

@@ -22,7 +22,8 @@ from headrace.errors import ConnectorError
 from headrace.testing import collect_locally
 from headrace.testing.connectors import SinkDriver
 from kafka_sinks import new_prefix, numbers, text_sink, unfinished
-from secured_kafka import SECRET, make_certificate
+from secured_kafka import SCRAM, SECRET
+from services import make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,14 +55,14 @@ def read(found: KafkaSource) -> list[Any]:
     return sorted(collect_locally(stream))
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])
 def test_a_source_reads_behind_tls_and_password(secured_kafka: KafkaServer, mechanism: str) -> None:
     topic = secured_kafka.create_topic(2)
     secured_kafka.send(topic, ["a", "b", "c"])
     assert read(source(secured_kafka, topic, sasl_mechanisms=mechanism)) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])
 def test_a_sink_writes_exactly_once_behind_tls_and_password(
     secured_kafka: KafkaServer, mechanism: str
 ) -> None:

@@ -23,7 +23,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaSourceBuilder,
 )
 from headrace.errors import ConfigurationError, HeadraceError
-from secured_kafka import make_certificate
+from services import make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
