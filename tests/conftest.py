@@ -1,7 +1,7 @@
 """What every test shares: loopback only, this interpreter in workers, marks by folder.
 
 Next: tests/spark/conftest.py for the Spark session, services.py for PostgreSQL and Redis,
-kafka_broker.py for Kafka, search_servers.py for OpenSearch and Elasticsearch.
+kafka_broker.py and secured_kafka.py for Kafka, search_servers.py for OpenSearch and Elasticsearch.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from kafka_broker import kafka  # noqa: F401 - a fixture for all tests
 from registry_server import schema_registry  # noqa: F401
 from search_servers import elasticsearch, opensearch  # noqa: F401
+from secured_kafka import secured_kafka  # noqa: F401
 from services import postgres, redis_server, services_folder  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent

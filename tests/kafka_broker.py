@@ -40,21 +40,52 @@ def kafka_jars() -> Path:
     return jars_of(f"kafka-{VERSION}", [("org.apache.kafka", "kafka_2.13", VERSION)])
 
 
+def need_kafka() -> None:
+    """Skips the test if Kafka cannot be had; in CI it fails."""
+    try:
+        kafka_jars()
+    except RuntimeError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
 class KafkaServer(Server):
     """A broker that can be stopped, killed and started again on its port, with its topics."""
 
-    def __init__(self, folder: Path, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: dict[str, str] | None = None,
+        *,
+        login: dict[str, str] | None = None,
+        format_options: tuple[str, ...] = (),
+    ) -> None:
+        """Formats its storage.
+
+        Args:
+            folder: for its files.
+            settings: of the broker, beside and instead of those in `_properties`.
+            login: properties with which clients get in.
+            format_options: of Kafka's StorageTool, such as users.
+        """
         port = free_port()
         properties = _properties(folder, port, free_port()) | (settings or {})
         file = folder / "server.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         java = ["java", _HEAP, "-cp", f"{kafka_jars()}/*"]
-        _format(java, file)
+        _format(java, file, format_options)
+        self.login = login or {}
         super().__init__(folder, port, [*java, "kafka.Kafka", str(file)])
 
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def client(self) -> dict[str, Any]:
+        """What a client of librdkafka needs to get in; it writes nothing to stderr."""
+        return {"bootstrap.servers": self.bootstrap, "log_level": 0, **self.login}
 
     def answers(self) -> bool:
         try:
@@ -68,7 +99,7 @@ class KafkaServer(Server):
     def admin(self) -> Any:
         from confluent_kafka.admin import AdminClient
 
-        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        return AdminClient(self.client)
 
     def create_topic(self, partitions: int = 1, name: str | None = None, **config: str) -> str:
         """A new topic, with a name of its own unless one is given."""
@@ -100,7 +131,7 @@ class KafkaServer(Server):
         """Produces values: bytes or text, or dicts with produce's arguments; waits for them."""
         from confluent_kafka import Producer
 
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5})
+        producer = Producer({**self.client, "linger.ms": 5})
         where = {} if partition is None else {"partition": partition}
         for value in values:
             message = value if isinstance(value, dict) else {"value": value}
@@ -114,7 +145,7 @@ class KafkaServer(Server):
 
         consumer = Consumer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self.client,
                 "group.id": f"test-{uuid.uuid4()}",
                 "isolation.level": isolation,
                 "enable.auto.commit": False,
@@ -156,9 +187,10 @@ def _properties(folder: Path, port: int, controller_port: int) -> dict[str, str]
         "node.id": "1",
         "controller.quorum.voters": f"1@{controller}",
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://{here},CONTROLLER://{controller}",
-        "advertised.listeners": f"PLAINTEXT://{here}",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "listeners": f"CLIENTS://{here},CONTROLLER://{controller}",
+        "advertised.listeners": f"CLIENTS://{here}",
+        "inter.broker.listener.name": "CLIENTS",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT",
         "log.dirs": str(folder / "data"),
         "offsets.topic.replication.factor": "1",
         "offsets.topic.num.partitions": "4",
@@ -170,9 +202,18 @@ def _properties(folder: Path, port: int, controller_port: int) -> dict[str, str]
     }
 
 
-def _format(java: list[str], file: Path) -> None:
+def _format(java: list[str], file: Path, options: tuple[str, ...]) -> None:
     identity = "aGVhZHJhY2VoZWFkcmFjZQ"  # any 16 bytes, in base 64
-    command = [*java, "kafka.tools.StorageTool", "format", "-t", identity, "-c", str(file)]
+    command = [
+        *java,
+        "kafka.tools.StorageTool",
+        "format",
+        "-t",
+        identity,
+        "-c",
+        str(file),
+        *options,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -180,12 +221,7 @@ def _format(java: list[str], file: Path) -> None:
 @pytest.fixture(scope="session")
 def kafka(services_folder: Path) -> Iterator[KafkaServer]:  # noqa: F811 - the fixture itself
     """A broker for the whole run; tests take topics of their own."""
-    try:
-        kafka_jars()
-    except RuntimeError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+    need_kafka()
     folder = services_folder / "kafka"
     folder.mkdir()
     server = KafkaServer(folder)

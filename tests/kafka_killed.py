@@ -59,7 +59,7 @@ def arm(point: str) -> None:
 
 
 def main(bootstrap: str, topic: str, prefix: str, job_id: str, folder: str, point: str) -> None:
-    sink = text_sink(SimpleNamespace(bootstrap=bootstrap), topic, prefix)  # type: ignore[arg-type]
+    sink = text_sink(SimpleNamespace(bootstrap=bootstrap, login={}), topic, prefix)  # type: ignore[arg-type]
     job = SinkDriver(sink, job_id=job_id, state_dir=folder)
     job.run(0, [0, 1, 2], [3, 4, 5])
     if point == "while writing":

@@ -7,6 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.serialization import SimpleStringSchema
+from headrace.connectors.kafka.client import ClientSettings
 from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.connectors.kafka.transactions import SinkTransactions
 from headrace.datastream.connectors.base import DeliveryGuarantee
@@ -40,8 +41,9 @@ def text_sink(
     builder = KafkaSink.builder().set_bootstrap_servers(server.bootstrap)
     builder.set_record_serializer(schema).set_delivery_guarantee(guarantee)
     builder.set_transactional_id_prefix(prefix or new_prefix())
-    for name, value in properties.items():
-        builder.set_property(name.replace("_", "."), value)
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    for name, value in {**server.login, **named}.items():
+        builder.set_property(name, value)
     return builder.build()
 
 
@@ -51,7 +53,8 @@ def numbers(server: KafkaServer, topic: str, *, isolation: str = "read_committed
 
 
 def admin_of(server: KafkaServer) -> TransactionAdmin:
-    return TransactionAdmin({"bootstrap_servers": [server.bootstrap]})
+    properties = {"bootstrap.servers": server.bootstrap, **server.login}
+    return TransactionAdmin(ClientSettings.of_sink(properties, "here"))
 
 
 def unfinished(server: KafkaServer, prefix: str, patience_s: float = 10.0) -> dict[str, str]:

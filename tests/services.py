@@ -56,6 +56,19 @@ def _look_for(name: str) -> str | None:
     return str(debian[-1]) if debian else shutil.which(name)
 
 
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for loopback that is its own authority, and its key."""
+    openssl = find_program("openssl", "openssl")
+    made, key = folder / "cert.pem", folder / "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
+    subprocess.run(
+        [*command, "-out", str(made), "-keyout", str(key)], check=True, capture_output=True
+    )
+    return made, key
+
+
 @dataclass
 class Server:
     """A server process that can be stopped, killed and started again on its port."""

@@ -44,7 +44,7 @@ def builder() -> KafkaSourceBuilder:
 
 def settings(**properties: str) -> ClientSettings:
     named = {key.replace("_", "."): value for key, value in properties.items()}
-    return ClientSettings.of(named, "here")
+    return ClientSettings.of_source(named, "here")
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_offsets_are_committed_for_a_named_group_only() -> None:
 
 def test_names_of_the_java_client_are_translated() -> None:
     jaas = 'org.apache.ScramLoginModule required username="me" password="a\\"b";'
-    found = ClientSettings.of({"fetch.max.wait.ms": "9", "sasl.jaas.config": jaas}, "here")
+    found = ClientSettings.of_source({"fetch.max.wait.ms": "9", "sasl.jaas.config": jaas}, "here")
     assert found.librdkafka == {
         "fetch.wait.max.ms": "9",
         "sasl.username": "me",

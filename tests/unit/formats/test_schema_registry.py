@@ -6,7 +6,6 @@ import base64
 import json
 import pickle
 import ssl
-import subprocess
 import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +22,7 @@ from headrace.datastream.formats.avro import (
 )
 from headrace.errors import BadMessageError, ConnectorError, InvalidArgumentError
 from headrace.formats import schema_registry as registry_module
+from services import make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,11 +216,7 @@ def test_a_message_without_the_frame_is_a_bad_one(fake: FakeRegistry, message: b
 def test_a_certificate_is_checked(
     fake: FakeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=127.0.0.1"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(command, check=True, capture_output=True)
+    certificate, key = make_certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     fake.socket = context.wrap_socket(fake.socket, server_side=True)

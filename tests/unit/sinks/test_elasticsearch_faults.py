@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -22,7 +21,7 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.errors import ConnectorError, EnvironmentSetupError, HeadraceError, ProgramError
 from headrace.testing.connectors import SinkDriver
-from services import find_program
+from services import make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -284,16 +283,7 @@ def test_a_wrong_address_is_told_before_the_job_runs(server: BulkServer) -> None
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    openssl = find_program("openssl", "openssl")
-    folder = tmp_path_factory.mktemp("tls")
-    made, key = folder / "cert.pem", folder / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
-    subprocess.run(
-        [*command, "-out", str(made), "-keyout", str(key)], check=True, capture_output=True
-    )
-    return made, key
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def test_servers_with_tls_are_known_by_their_authority(

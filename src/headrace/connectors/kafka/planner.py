@@ -12,13 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace.connectors.kafka.client import (
-    ClientSettings,
-    admin_library,
-    explained,
-    kafka_library,
-    passes,
-)
+from headrace.connectors.kafka.client import ClientSettings, admin_library, kafka_library
+from headrace.connectors.kafka.client_errors import Refusals, explained, passes
 from headrace.connectors.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -71,7 +66,8 @@ class Planner:
     def __init__(self, settings: ClientSettings, subscription: Subscription) -> None:
         self._settings = settings
         self._subscription = subscription
-        self._admin = admin_library().AdminClient(settings.admin())
+        self._refusals = Refusals()
+        self._admin = admin_library().AdminClient(settings.admin(error_cb=self._refusals.note))
         self._watcher: Any = None  # a consumer, for the offsets of the group
         self._ids: dict[str, str] = {}  # of topics: one that was recreated has another
 
@@ -102,17 +98,21 @@ class Planner:
         if subscription.pattern is None:
             named = (partition.topic for partition in subscription.partitions)
             return sorted({*subscription.topics, *named})
-        timeout_s = self._settings.patience_s
-        metadata = self._ask("list topics", lambda: self._admin.list_topics(timeout=timeout_s))
+        metadata = self._ask("list topics", self._metadata)
         pattern = re.compile(subscription.pattern)
         return sorted(filter(pattern.fullmatch, metadata.topics))
+
+    def _metadata(self) -> Any:
+        if not self._ids:  # the list is waited for in silence; a login that fails is told
+            self._answer(self._admin.describe_cluster())
+        return self._admin.list_topics(timeout=self._settings.patience_s)
 
     def _described(self, topics: list[str]) -> dict[str, Any]:
         library = kafka_library()
 
         def ask() -> dict[str, Any]:
             futures = self._admin.describe_topics(library.TopicCollection(topics))
-            return {topic: future.result() for topic, future in futures.items()}
+            return {topic: self._answer(future) for topic, future in futures.items()}
 
         found = self._ask(f"find the topic {', '.join(topics)}", ask)
         for topic, description in found.items():
@@ -195,7 +195,7 @@ class Planner:
         def ask() -> Offsets:
             futures = self._admin.list_offsets(wanted, isolation_level=level)
             return {
-                KafkaTopicPartition(place.topic, place.partition): future.result().offset
+                KafkaTopicPartition(place.topic, place.partition): self._answer(future).offset
                 for place, future in futures.items()
             }
 
@@ -266,8 +266,11 @@ class Planner:
                     )
                 time.sleep(_ASKED_EVERY_S)
 
+    def _answer(self, future: Any) -> Any:
+        return self._refusals.answer(future, self._admin)
+
     def _error(self, what: str, fix: str) -> ConnectorError:
-        return ConnectorError(what, where=f"Kafka at {self._settings.bootstrap}", fix=fix)
+        return ConnectorError(what, where=self._settings.where, fix=fix)
 
 
 def _told(error: Any, _places: Any) -> None:

@@ -14,24 +14,22 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.kafka.sink_client import (
-    explained,
-    producer_library,
-    producer_settings,
-    undelivered,
-)
+from headrace.connectors.kafka.client import kafka_library
+from headrace.connectors.kafka.client_errors import Refusals, explained, passes, undelivered
 from headrace.connectors.kafka.transactions import Reuse, reuse_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
+    from headrace.connectors.kafka.client import ClientSettings
     from headrace.connectors.kafka.transaction_admin import TransactionAdmin
     from headrace.connectors.kafka.transactions import Found
     from headrace.errors import ConnectorError
 
 _log = logging.getLogger(__name__)
 
-_CALL_S = 60.0
+# Calls are made in pieces: librdkafka tells only between them that brokers do not let it in.
+_PIECE_S = 1.0
 _ABORT_S = 10.0
 _TOPIC_S = 10.0
 # How long the partitions of a topic are believed to be the same.
@@ -44,16 +42,13 @@ class SinkProducer:
     """A producer of librdkafka's and what became of its messages.
 
     Args:
-        properties: of the sink.
-        where: the brokers, for errors.
+        settings: of the sink's clients.
         transactional_id: of its transactions; None for a producer without.
     """
 
-    def __init__(
-        self, properties: Mapping[str, str], where: str, transactional_id: str | None = None
-    ) -> None:
-        library = producer_library()
-        self.where = where
+    def __init__(self, settings: ClientSettings, transactional_id: str | None = None) -> None:
+        library = kafka_library()
+        self.settings = settings
         self.transactional_id = transactional_id
         self.failures: list[tuple[str, int, Any]] = []
         self.prepared_batch: int | None = None
@@ -61,12 +56,12 @@ class SinkProducer:
         self.errors: tuple[type[Exception], ...] = (library.KafkaException, SystemError)
         self._partitions: dict[str, list[int]] = {}
         self._asked_at = time.monotonic()
-        settings = producer_settings(properties) | {"on_delivery": self._note_failure}
+        self._refusals = Refusals()
+        calls = {"on_delivery": self._note_failure, "error_cb": self._refusals.note}
+        own = {} if transactional_id is None else {"transactional.id": transactional_id}
+        self.client = library.Producer(settings.producer(**calls, **own))
         if transactional_id is not None:
-            settings["transactional.id"] = transactional_id
-        self.client = library.Producer(settings)
-        if transactional_id is not None:
-            self._call("begin to write to Kafka", lambda: self.client.init_transactions(_CALL_S))
+            self._ask("begin to write to Kafka", lambda: self.client.init_transactions(_PIECE_S))
 
     def begin(self) -> None:
         """Begins a transaction, if this producer has any."""
@@ -84,8 +79,9 @@ class SinkProducer:
             ConnectorError: it has not.
         """
         try:
-            while self.client.flush(1.0) and not self.failures:
-                pass
+            while self.client.flush(_PIECE_S) and not self.failures:
+                self._refusals.check()
+            self._refusals.forget()
         except self.errors as error:
             raise self.explained(error) from error
         self.check()
@@ -101,7 +97,7 @@ class SinkProducer:
     def check(self) -> None:
         """Raises for messages that were not delivered."""
         if self.failures:
-            raise undelivered(self.failures, self.where)
+            raise undelivered(self.failures, self.settings)
 
     def explained(self, error: Exception) -> ConnectorError:
         """What an error in a call of the producer means.
@@ -114,18 +110,20 @@ class SinkProducer:
             if not isinstance(error.__cause__, self._error):
                 return self._fatal_error(error, what)
             error = error.__cause__
-        return explained(error, what, self.where)
+        return explained(error, what, self.settings)
 
     def _fatal_error(self, error: Exception, what: str) -> ConnectorError:
         try:
             self.client.begin_transaction()
         except self._error as told:
-            return explained(told, what, self.where)
-        return explained(error, what, self.where)
+            return explained(told, what, self.settings)
+        return explained(error, what, self.settings)
 
     def commit(self) -> None:
         """Ends the transaction, which the driver has committed already."""
-        self._call("end a transaction", lambda: self.client.commit_transaction(_CALL_S))
+        self._call(
+            "end a transaction", lambda: self.client.commit_transaction(self.settings.patience_s)
+        )
 
     def abort(self) -> None:
         """Aborts the transaction."""
@@ -139,14 +137,14 @@ class SinkProducer:
         """
         known = self._partitions.get(topic)
         if known is None:
-            known = self._call(f"find topic {topic!r}", lambda: self._find_topic(topic))
+            known = self._ask(f"find the topic {topic}", lambda: self._find_topic(topic))
             self._partitions[topic] = known
         return known
 
     def _find_topic(self, topic: str) -> list[int]:
         deadline = time.monotonic() + _TOPIC_S
         while True:  # a topic may just be being made, by the broker itself perhaps
-            found = self.client.list_topics(topic, timeout=_CALL_S).topics[topic]
+            found = self.client.list_topics(topic, timeout=5 * _PIECE_S).topics[topic]
             if found.error is None:
                 return sorted(found.partitions)
             if time.monotonic() > deadline:
@@ -157,11 +155,29 @@ class SinkProducer:
         if error is not None:
             self.failures.append((message.topic(), message.partition(), error))
 
+    def _ask(self, what: str, piece: Callable[[], Any]) -> Any:
+        """Calls until it is done; brokers may be away for as long as the patience lasts."""
+        deadline = time.monotonic() + self.settings.patience_s
+        while True:
+            try:
+                found = piece()
+            except self._error as error:
+                if not passes(error.args[0]) or time.monotonic() > deadline:
+                    raise explained(error, what, self.settings) from error
+            else:
+                self._refusals.forget()
+                return found
+            self._call(what, self._look_at_refusals)
+
+    def _look_at_refusals(self) -> None:
+        self.client.poll(0)
+        self._refusals.check()
+
     def _call(self, what: str, action: Callable[[], Any]) -> Any:
         try:
             return action()
         except self._error as error:
-            raise explained(error, what, self.where) from error
+            raise explained(error, what, self.settings) from error
 
 
 class ProducerPool:

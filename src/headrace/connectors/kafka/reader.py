@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import itertools
-import json
 import logging
 import time
 from collections import OrderedDict, deque
@@ -21,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.connectors.kafka.client import explained, kafka_library, passes
+from headrace.connectors.kafka.client import kafka_library
+from headrace.connectors.kafka.client_errors import Refusals, explained, passes
 from headrace.errors import ConnectorError
 from headrace.spi.python_source import TIMESTAMP_COLUMN
 
@@ -45,7 +45,7 @@ def reader_of(settings: ClientSettings, partition: KafkaTopicPartition) -> Parti
     """This process's reader of a partition; a new one if it has none."""
     if not _readers:
         atexit.register(close_readers)
-    key = partition.split, json.dumps(settings.librdkafka, sort_keys=True, default=repr)
+    key = partition.split, settings.fingerprint
     reader = _readers.pop(key, None) or PartitionReader(settings, partition)
     _readers[key] = reader
     while len(_readers) > _MOST_READERS:
@@ -71,6 +71,7 @@ class PartitionReader:
         self._reached = -1  # the offset up to which the consumer has seen the partition
         self._ahead: deque[Any] = deque()  # messages beyond the end of the last range
         self._last_error: Any = None
+        self._refusals = Refusals()
 
     def read(self, start: int, end: int) -> Iterator[list[Any]]:
         """The messages of a range, in order, in lists.
@@ -87,6 +88,7 @@ class PartitionReader:
             found = self._consume(min(MESSAGES_AT_ONCE, end - self._next))
             if found:
                 quiet_since = time.monotonic()
+                self._refusals.forget()
                 yield from self._within(found, end)
             else:
                 self._check_patience(quiet_since, end)
@@ -122,11 +124,13 @@ class PartitionReader:
             name = f"reader-{self._partition.split}"
             settings = self._settings.consumer(name, error_cb=self._note)
             self._consumer = self._library.Consumer(settings)
+            self._refusals.forget()
         self._consumer.assign([place])
 
     def _note(self, error: Any) -> None:
         """What librdkafka tells beside the messages: a broker that is away, most often."""
         self._last_error = error
+        self._refusals.note(error)
 
     def _consume(self, count: int) -> list[Any]:
         messages = self._consumer.consume(count, _POLL_S)
@@ -171,17 +175,22 @@ class PartitionReader:
         raise _retention(self._partition, wanted, first, last, self._settings)
 
     def _check_patience(self, quiet_since: float, end: int) -> None:
-        waited = time.monotonic() - quiet_since
+        waited, partition = time.monotonic() - quiet_since, self._partition
+        try:
+            self._refusals.check()
+        except self._library.KafkaException as error:
+            self.close()
+            raise explained(error, f"read {partition.split}", self._settings) from None
         if waited < self._settings.patience_s:
             return
-        reason, partition = self._last_error, self._partition
+        reason = self._last_error
         self.close()
         if reason is not None:
             raise explained(reason, f"read {partition.split}", self._settings)
         raise ConnectorError(
             f"{partition.split} gave nothing for {waited:.0f} s between the offsets {self._next} "
             f"and {end}",
-            where=f"Kafka at {self._settings.bootstrap}",
+            where=self._settings.where,
             fix="check that the broker of the partition runs and can be reached from the workers; "
             "the job reads the same range again when it starts again",
         )
@@ -202,7 +211,7 @@ _second = itemgetter(1)
 def _retention(
     partition: KafkaTopicPartition, wanted: int, first: int, last: int, settings: ClientSettings
 ) -> ConnectorError:
-    where = f"Kafka at {settings.bootstrap}"
+    where = settings.where
     if wanted > last:
         return ConnectorError(
             f"{partition.split} ends at offset {last}, but the job was at {wanted}: the topic was "

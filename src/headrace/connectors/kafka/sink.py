@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.connectors.kafka.client import ClientSettings, checked_property
 from headrace.connectors.kafka.committer import KafkaCommitter, NothingToCommit
 from headrace.connectors.kafka.decision_log import DecisionLog
 from headrace.connectors.kafka.producers import ProducerPool, SinkProducer, shared
 from headrace.connectors.kafka.serialization import KafkaRecordSerializationSchema
-from headrace.connectors.kafka.sink_client import admin_settings, check_properties
 from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.connectors.kafka.transactions import SinkTransactions
 from headrace.connectors.kafka.writer import MessageWriter, PlainWriter, TransactionalWriter
@@ -63,12 +63,12 @@ class KafkaSink(Sink, SupportsPreprocessing):
 
     def __init__(
         self,
-        properties: dict[str, str],
+        client: ClientSettings,
         schema: KafkaRecordSerializationSchema,
         guarantee: DeliveryGuarantee,
         prefix: str,
     ) -> None:
-        self._properties = properties
+        self._client = client
         self._schema = schema
         self._guarantee = guarantee
         self._prefix = prefix
@@ -90,8 +90,8 @@ class KafkaSink(Sink, SupportsPreprocessing):
             self._opened = True
         if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             return TransactionalWriter(self._schema, context, self._pool(context))
-        settings = tuple(sorted(self._properties.items()))
-        producer = shared(("plain", settings), lambda: SinkProducer(self._properties, self._where))
+        key = "plain", self._client.fingerprint
+        producer = shared(key, lambda: SinkProducer(self._client))
         return PlainWriter(self._schema, context, producer, self._guarantee)
 
     def create_committer(self, context: CommitterContext) -> Committer:
@@ -105,22 +105,18 @@ class KafkaSink(Sink, SupportsPreprocessing):
             KafkaCommitter(self._admin(), log, None).close()  # the sink was another one then
         return NothingToCommit()
 
-    @property
-    def _where(self) -> str:
-        return f"Kafka at {self._properties['bootstrap.servers']}"
-
     def _admin(self) -> TransactionAdmin:
-        return TransactionAdmin(admin_settings(self._properties, self._where))
+        return TransactionAdmin(self._client)
 
     def _pool(self, context: WriterContext) -> ProducerPool:
         names = SinkTransactions(self._prefix, context.job_id, context.sink_uid)
 
         def make(transactional_id: str) -> SinkProducer:
-            return SinkProducer(self._properties, self._where, transactional_id)
+            return SinkProducer(self._client, transactional_id)
 
-        settings = tuple(sorted(self._properties.items()))
         pool: ProducerPool = shared(
-            (names.of_job, settings), lambda: ProducerPool(make, self._admin(), names.of_job)
+            (names.of_job, self._client.fingerprint),
+            lambda: ProducerPool(make, self._admin(), names.of_job),
         )
         return pool
 
@@ -128,7 +124,7 @@ class KafkaSink(Sink, SupportsPreprocessing):
         return self.__dict__ | {"_opened": False}  # a schema is opened in every process
 
     def __repr__(self) -> str:
-        return f"KafkaSink({self._properties['bootstrap.servers']!r}, {self._guarantee.name})"
+        return f"KafkaSink({self._client.bootstrap!r}, {self._guarantee.name})"
 
 
 class KafkaSinkBuilder:
@@ -159,14 +155,17 @@ class KafkaSinkBuilder:
         where = f"KafkaSink to {self._properties['bootstrap.servers']}"
         properties = dict(self._properties)
         if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            self._check_exactly_once(properties, where)
+            self._check_exactly_once(where)
             properties.setdefault("transaction.timeout.ms", str(TRANSACTION_TIMEOUT_MS))
         elif self._guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
             properties.setdefault("enable.idempotence", "true")
-        check_properties(properties, where)
-        return KafkaSink(properties, self._schema, self._guarantee, self._prefix or "")
+        client = ClientSettings.of_sink(properties, where)
+        client.check(where, reads=False)
+        if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            client.second_client(where)  # for what it refuses
+        return KafkaSink(client, self._schema, self._guarantee, self._prefix or "")
 
-    def _check_exactly_once(self, properties: dict[str, str], where: str) -> None:
+    def _check_exactly_once(self, where: str) -> None:
         if self._prefix is None:
             raise InvalidArgumentError(
                 "exactly once needs a prefix for transactional ids",
@@ -174,13 +173,12 @@ class KafkaSinkBuilder:
                 fix='call set_transactional_id_prefix("my-job"): stable over restarts, and not '
                 "that of another application on this cluster",
             )
-        if str(properties.get("enable.idempotence", "true")).lower() != "true":
+        if self._properties.get("enable.idempotence", "true").lower() != "true":
             raise InvalidArgumentError(
                 "exactly once needs enable.idempotence",
                 where=where,
                 fix="leave the property out, or use AT_LEAST_ONCE",
             )
-        admin_settings(properties, where)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
         """The brokers to begin with: ``host:9092,other:9092``."""
@@ -231,10 +229,6 @@ class KafkaSinkBuilder:
 
     def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
         """A property of the producer, by its name in librdkafka, such as ``compression.type``."""
-        if not isinstance(key, str) or not isinstance(value, str):
-            raise ArgumentTypeError(
-                f"the property {key!r} has the value {value!r} ({type(value).__name__})",
-                fix=f'pass texts: set_property("{key}", "{value}")',
-            )
-        self._properties[key] = value
+        name, text = checked_property(key, value)
+        self._properties[name] = text
         return self

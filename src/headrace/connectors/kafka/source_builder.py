@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.api.output_tag import OutputTag
 from headrace.common.serialization import DeserializationSchema
-from headrace.connectors.kafka.client import ClientSettings
+from headrace.connectors.kafka.client import ClientSettings, checked_property
 from headrace.connectors.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from headrace.connectors.kafka.planner import Subscription
 from headrace.connectors.kafka.schema import KafkaDecoder, KafkaRecordDeserializationSchema
@@ -30,7 +30,7 @@ class KafkaSourceBuilder:
     """Collects what a `KafkaSource` needs: brokers, what to read, and how to decode it."""
 
     def __init__(self) -> None:
-        self._properties: dict[str, Any] = {}
+        self._properties: dict[str, str] = {}
         self._subscription: Subscription | None = None
         self._starting = KafkaOffsetsInitializer.earliest()
         self._stopping: KafkaOffsetsInitializer | None = None
@@ -57,9 +57,9 @@ class KafkaSourceBuilder:
             raise _wrong(
                 "there is no deserializer", "set_value_only_deserializer(SimpleStringSchema())"
             )
-        client = ClientSettings.of(self._properties, _WHERE)
+        client = ClientSettings.of_source(self._properties, _WHERE)
         self._check_group(client)
-        client.check(_WHERE)
+        client.check(_WHERE, reads=True)
         return KafkaSource(
             SourceSettings(
                 client=client,
@@ -174,12 +174,14 @@ class KafkaSourceBuilder:
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
         """A property of the client: any of librdkafka's, or one of Flink's."""
-        self._properties[key] = value
+        name, text = checked_property(key, value)
+        self._properties[name] = text
         return self
 
     def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
         """Several properties."""
-        self._properties.update(props)
+        for key, value in props.items():
+            self.set_property(key, value)
         return self
 
     # --- ours ----------------------------------------------------------------------------------

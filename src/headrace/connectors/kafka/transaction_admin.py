@@ -12,13 +12,16 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headrace.connectors.kafka.client import second_library
+from headrace.connectors.kafka.client_errors import AWAY, DENIED, LOG_IN, check_login
 from headrace.connectors.kafka.transactions import Answer, BrokerState, Found, answer_for
 from headrace.errors import ConnectorError
-from headrace.io.server_calls import Retries, ServerClient, client_library
+from headrace.io.server_calls import Retries, ServerClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from headrace.connectors.kafka.client import ClientSettings
     from headrace.connectors.kafka.transactions import Transaction
 
 T = TypeVar("T")
@@ -36,18 +39,17 @@ class TransactionAdmin(ServerClient[Any]):
     """The transactions of a cluster; a connection of its own for every process.
 
     Args:
-        settings: of kafka-python's admin client.
+        settings: of the sink's clients.
         retries: the patience with brokers that are away.
     """
 
-    def __init__(self, settings: Mapping[str, Any], retries: Retries = PATIENCE) -> None:
-        self._kafka = client_library("kafka", extra="kafka")
-        self._errors = client_library("kafka.errors", extra="kafka")
-        self._requests = client_library("kafka.protocol.producer.transaction", extra="kafka")
-        self._settings = dict(settings)
+    def __init__(self, settings: ClientSettings, retries: Retries = PATIENCE) -> None:
+        self._kafka = second_library()
+        self._errors = second_library("kafka.errors")
+        self._requests = second_library("kafka.protocol.producer.transaction")
+        self._settings = settings
         self._client: tuple[int, Any] | None = None
-        where = f"Kafka at {','.join(settings['bootstrap_servers'])}"
-        super().__init__(where, retries, self._errors.KafkaError)
+        super().__init__(settings.where, retries, self._errors.KafkaError)
 
     def describe(self, ids: Iterable[str]) -> dict[str, Found | None]:
         """The newest transaction of each id; None for an id that no broker knows."""
@@ -156,11 +158,19 @@ class TransactionAdmin(ServerClient[Any]):
     def _connected(self) -> Any:
         # A process that was forked has no thread for the connection it inherits.
         if self._client is None or self._client[0] != os.getpid():
-            admin = self._kafka.KafkaAdminClient(
-                **self._settings, bootstrap_timeout_ms=5_000, request_timeout_ms=10_000
-            )
+            admin = self._connect()
             self._client = os.getpid(), admin
         return self._client[1]
+
+    def _connect(self) -> Any:
+        settings = self._settings.second_client(self.where)
+        try:
+            return self._kafka.KafkaAdminClient(
+                **settings, bootstrap_timeout_ms=5_000, request_timeout_ms=10_000
+            )
+        except self._errors.KafkaError:
+            check_login(self._settings)
+            raise
 
     def _passes(self, error: Exception) -> bool:
         return bool(
@@ -170,14 +180,11 @@ class TransactionAdmin(ServerClient[Any]):
 
     def _explained(self, error: Exception, what: str) -> ConnectorError:
         if isinstance(error, self._errors.AuthorizationError):
-            fix = "give the user DESCRIBE and WRITE on the transactional ids with the sink's prefix"
+            fix = DENIED
         elif "SASL" in str(error) or isinstance(error, self._errors.SaslAuthenticationFailedError):
-            fix = "check sasl.username and sasl.password, and security.protocol"
+            fix = LOG_IN
         else:
-            fix = (
-                "check that the brokers run and can be reached from driver and workers; what is "
-                "decided is committed when the job starts again"
-            )
+            fix = f"{AWAY}, and what is decided is committed then"
         return ConnectorError(f"cannot {what}: {error}", where=self.where, fix=fix)
 
 
