@@ -1,4 +1,4 @@
-"""A file sink that fails when it is told to, at a point of its work that it is told.
+"""A sink that fails when it is told to, at a point of its work that it is told.
 
 In: orders, one file each, in a folder (chaos/monkey.py writes them).  Out: an OSError at the point
 that the order names; whoever meets an order first carries it out and removes it.
@@ -15,7 +15,6 @@ from headrace.datastream.connectors.sink import Committer, Sink, SinkWriter
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headrace.datastream.connectors.file_system import FileSink
     from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 
 # In the order of a batch. `commit torn`: after so many of the file operations of a commit.
@@ -52,9 +51,9 @@ class Orders:
 
 
 class FailingSink(Sink):
-    """A file sink under attack."""
+    """A sink under attack, of files or of Kafka."""
 
-    def __init__(self, sink: FileSink, orders: Orders) -> None:
+    def __init__(self, sink: Sink, orders: Orders) -> None:
         self._sink = sink
         self._orders = orders
 
@@ -89,7 +88,9 @@ class _Committer(Committer):
     def __init__(self, committer: Any, orders: Orders) -> None:
         self._committer = committer
         self._orders = orders
-        committer._storage = _TornStorage(committer._storage, orders)
+        # Kafka's committer keeps its decisions in a log, a file sink's holds the storage itself.
+        owner = getattr(committer, "_log", committer)
+        owner._storage = _TornStorage(owner._storage, orders)
 
     def commit(self, batch_id: int, committables: list[Any]) -> None:
         self._orders.fail_if_told("commit before")
