@@ -148,7 +148,7 @@ class WatermarkGenerator(ABC):
 
 @dataclass(frozen=True)
 class WatermarkAlignment:
-    """Sources of one group wait for the slowest."""
+    """Splits of one group wait for the slowest."""
 
     group: str
     max_drift_ms: int
@@ -266,9 +266,26 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: DurationLike,
         update_interval: DurationLike | None = None,
     ) -> WatermarkStrategy:
-        """Accepted and ignored so far: docs/semantics.md#w13."""
+        """Let splits that are ahead in event time wait for the slowest of their group.
+
+        Acts right behind sources with splits (Kafka, a `PythonSource`), epoch by epoch: a split
+        whose watermark is too far ahead gets no records in the next one. Elsewhere it has no
+        effect, and the log says so. See docs/semantics.md#w13.
+
+        Args:
+            watermark_group: splits of all sources of the job whose strategies name it.
+            max_allowed_watermark_drift: how far a watermark may be ahead of the lowest one.
+            update_interval: has no effect: an epoch is the interval.
+        """
         interval_ms = 1000 if update_interval is None else to_millis(update_interval)
         drift_ms = to_millis(max_allowed_watermark_drift)
+        if drift_ms < 0:
+            raise InvalidArgumentError(
+                f"max_allowed_watermark_drift is {max_allowed_watermark_drift}; it cannot be "
+                "negative"
+            )
+        if interval_ms <= 0:
+            raise InvalidArgumentError(f"update_interval is {update_interval}; it must be positive")
         return replace(self, alignment=WatermarkAlignment(watermark_group, drift_ms, interval_ms))
 
 

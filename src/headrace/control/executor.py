@@ -27,6 +27,7 @@ from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.errors import InvalidArgumentError, PlanError, SavepointError, UnsupportedStepError
 from headrace.io.lease import Lease
 from headrace.io.storage import absolute_target
+from headrace.plan.alignment import alignment_without_effect
 from headrace.plan.explain import plan_as_json, plan_as_text
 from headrace.plan.planner import PlanOptions, plan
 from headrace.plan.rules.resolve_execution_mode import runs_in_batch
@@ -189,6 +190,8 @@ def _claim(
     graph.learn_types(physical.graph)
     if physical.batch:
         check_gives_all_at_once(physical)
+    for line in alignment_without_effect(physical):
+        log.warning("%s", line)
     now = fingerprint(graph, physical)
     drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))
     matches: list[Match] = []

@@ -1,4 +1,4 @@
-"""What the tasks of an epoch told the driver: errors, counts, new states, what sinks staged.
+"""What tasks of an epoch told the driver: errors, counts, states, splits, what sinks staged.
 
 In: packets of the last stage.  Out: EpochResults (spi/host.py).  Next: control/attempt.py acts on
 them
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.data.records import MAX_TIMESTAMP
 from headrace.errors import JobError
 from headrace.runtime.exchange.buffers import content_of, frames_of
-from headrace.spi.host import EpochResults
+from headrace.spi.host import AlignedSplit, EpochResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,6 +49,20 @@ def _on_states(found: EpochResults, uid: str, news: dict[str, dict[str, Any]]) -
     mine.update({name: said or mine.get(name, {}) for name, said in news.items()})
 
 
+def _on_aligned(
+    found: EpochResults,
+    group: str,
+    max_drift_ms: int,
+    idle_ms: int | None,
+    watermarks: dict[str, int],
+) -> None:
+    splits = found.aligned.setdefault(group, {})
+    for name, watermark in watermarks.items():
+        # several tasks may have read parts of one split
+        reached = max(watermark, splits[name].watermark) if name in splits else watermark
+        splits[name] = AlignedSplit(reached, max_drift_ms, idle_ms)
+
+
 def _on_error(found: EpochResults, content: bytes) -> None:
     if found.error is None:
         try:
@@ -63,5 +77,6 @@ _MESSAGES: dict[str, Callable[..., None]] = {
     "commit": _on_commit,
     "report": _on_report,
     "states": _on_states,
+    "aligned": _on_aligned,
     "error": _on_error,
 }

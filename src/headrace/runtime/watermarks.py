@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from headrace.spi.state import ListedPages
 
 _SILENT = "?"  # stands for the channels of an edge that has not sent anything yet
+# a watermark that moves no clock: the channel is silent, but not idle (hosts/alignment.py)
+ALIVE = MIN_TIMESTAMP + 1
 ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input
 
 
@@ -55,6 +57,8 @@ class Valve:
         MIN is none: it tells of a split that has no records yet, and holds the clock for it.
         """
         channels = self.channels[edge]
+        if watermark == ALIVE and channel not in channels:
+            return None  # its records go elsewhere
         channels.pop(_SILENT, None)
         if watermark == MIN_TIMESTAMP and self._declared[edge] == 0:
             channels.setdefault(channel, MIN_TIMESTAMP)

@@ -33,6 +33,21 @@ if TYPE_CHECKING:
     from headrace.spi.state import PageStore
 
 
+@dataclass(frozen=True, slots=True)
+class AlignedSplit:
+    """How far a split came in an epoch, and what its strategy says of alignment.
+
+    Attributes:
+        watermark: what its records allow.
+        max_drift_ms: how far it may be ahead of the slowest of its group.
+        idle_ms: the strategy's idle timeout; None without one.
+    """
+
+    watermark: int
+    max_drift_ms: int
+    idle_ms: int | None
+
+
 @dataclass(slots=True)
 class EpochResults:
     """What the tasks of one epoch reported to the driver."""
@@ -46,6 +61,8 @@ class EpochResults:
     # when the next processing-time timer is due
     wake_at: int | None = None
     error: HeadraceError | None = None
+    # for watermark alignment: group -> channel (source uid/split) -> how far it came
+    aligned: dict[str, dict[str, AlignedSplit]] = field(default_factory=dict)
     # whether the end of input has reached all operators: every window and timer has fired
     at_end_of_time: bool = False
 

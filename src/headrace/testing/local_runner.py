@@ -28,8 +28,10 @@ from headrace.control.metrics import JobMetrics
 from headrace.data.records import Records
 from headrace.datastream.collecting import collecting_end
 from headrace.errors import UnsupportedStepError
+from headrace.hosts.alignment import Board
 from headrace.hosts.local.sources import LocalSource
 from headrace.hosts.local.stages import LocalStages
+from headrace.plan.alignment import aligns
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime.pages.store import DictStore
 from headrace.spi.sink import CommitterContext
@@ -81,6 +83,8 @@ class LocalRunner:
         self._batch_id = 0
         self._sources: list[LocalSource] | None = None  # unless the test brings the records
         self._source_reports: list[Report] = []
+        self._not_idle: list[str] = []  # splits, in the next batch
+        self._board = Board(clock) if aligns(self.plan) else None
         # by (stage, subtask): all that survives `restart`
         self.stores: dict[tuple[int, int], DictStore] = {}
         self._stages = LocalStages(
@@ -147,7 +151,13 @@ class LocalRunner:
     def _opened_sources(self) -> list[LocalSource]:
         if self._sources is None:
             self._sources = [
-                LocalSource(plan.source, where=plan.step.call_site) for plan in self.plan.sources
+                LocalSource(
+                    plan.source,
+                    where=plan.step.call_site,
+                    source_id=plan.step.stable_id,
+                    board=self._board,
+                )
+                for plan in self.plan.sources
             ]
         return self._sources
 
@@ -177,6 +187,9 @@ class LocalRunner:
         """Forget all processes; only what is stored survives."""
         self._stages.forget()
         self._close_sources()
+        if self._board is not None:
+            self._board.clear()
+            self._not_idle = []
         self.stores = {key: DictStore(store.snapshot()) for key, store in self.stores.items()}
 
     def state_entries(self) -> int:
@@ -200,12 +213,15 @@ class LocalRunner:
 
     def _run(self, parts: list[list[Any]], *commands: str) -> list[Any]:
         before = {key: store.snapshot() for key, store in self.stores.items()}
-        found = self._stages.run(self._batch_id, parts, commands=commands)
+        found = self._stages.run(self._batch_id, parts, commands=commands, active=self._not_idle)
         if found.error is not None:
             # as on Spark: what stages of a failed batch stored does not count
             self._stages.forget()
             self.stores = {key: DictStore(content) for key, content in before.items()}
             raise found.error
+        if self._board is not None:
+            self._board.note(found.aligned)
+            self._not_idle = self._board.not_idle()
         return self._commit(found)
 
     def _commit(self, found: EpochResults) -> list[Any]:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError, UnsupportedStepError
+from headrace.hosts.alignment import Board
 from headrace.hosts.local.database import FOLDER, Database, EpochPlan
 from headrace.hosts.local.sources import ADAPTERS
 from headrace.hosts.local.stages import LocalStages
 from headrace.io.storage import local_path
+from headrace.plan.alignment import aligns
 from headrace.runtime.savepoint.entries import export
 from headrace.runtime.savepoint.files import write_rows
 from headrace.runtime.task import VERSION_KEY
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from headrace.common.opaque import JsonValue
+    from headrace.hosts.alignment import SplitGate
     from headrace.hosts.local.sources import LocalSourceAdapter
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import Beginning, EpochResults, OnEpoch, Place
@@ -113,6 +116,9 @@ class LocalRun:
         self._adapters = [ADAPTERS.of(each.source) for each in plan.sources]
         self._sources: list[Source] = []  # opened copies
         self._positions: list[JsonValue] = []
+        self._board = Board() if aligns(plan) else None
+        self._gates: list[SplitGate | None] = []
+        self._not_idle: list[str] = []  # splits, in the next epoch
         self._commands: list[str] = []
         self._wake_at: int | None = None
         self._error: BaseException | None = None
@@ -128,7 +134,10 @@ class LocalRun:
     def start(self) -> None:
         """Begin."""
         for adapter, each in zip(self._adapters, self._plan.sources, strict=True):
-            self._sources.append(adapter.open(each.source))
+            opened = adapter.open(each.source)
+            self._sources.append(opened)
+            uid, board = each.step.stable_id, self._board
+            self._gates.append(None if board is None else adapter.gate(opened, uid, board))
         stored = self._database.positions() or [None] * len(self._sources)
         self._positions = [
             adapter.begin(source) if position is None else position
@@ -245,8 +254,8 @@ class LocalRun:
     def _new_plan(self) -> EpochPlan | None:
         """Where the next epoch ends; None if there is nothing to do."""
         ends = [
-            adapter.next_end(source, position, self._limit)
-            for adapter, source, position in self._each()
+            adapter.planned_end(source, position, self._limit, gate)
+            for (adapter, source, position), gate in zip(self._each(), self._gates, strict=True)
         ]
         with self._changed:
             commands = list(self._commands)
@@ -290,8 +299,11 @@ class LocalRun:
                 self._adapters, self._sources, plan.starts, plan.ends, strict=True
             )
         ]
-        found = self._stages.run(plan.epoch, inputs, commands=plan.commands)
+        found = self._stages.run(plan.epoch, inputs, commands=plan.commands, active=self._not_idle)
         if found.error is None:
+            if self._board is not None:
+                self._board.note(found.aligned)
+                self._not_idle = self._board.not_idle()
             steps = [each.step.stable_id for each in self._plan.sources]
             for adapter, source, uid, end in zip(
                 self._adapters, self._sources, steps, plan.ends, strict=True

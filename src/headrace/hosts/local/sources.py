@@ -24,6 +24,7 @@ from headrace.hosts.admission import (
     pending_report,
     ranges_between,
 )
+from headrace.hosts.alignment import SplitGate
 from headrace.hosts.source_ranges import read_range
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.common.opaque import JsonObject, JsonValue
+    from headrace.hosts.alignment import Board
     from headrace.spi.python_source import Position
     from headrace.spi.source import Source
 
@@ -63,6 +65,24 @@ class LocalSourceAdapter(ABC, Generic[SourceT]):
     def next_end(self, source: SourceT, start: JsonValue, limit: int | None) -> JsonValue:
         """Where a batch of at most ``limit`` records ends that begins at ``start``."""
 
+    def aligned_end(
+        self, source: SourceT, start: JsonValue, limit: int | None, gate: SplitGate
+    ) -> JsonValue:
+        """The same, without records of splits that ``gate`` holds back; only if it makes gates."""
+        raise NotImplementedError
+
+    def planned_end(
+        self, source: SourceT, start: JsonValue, limit: int | None, gate: SplitGate | None
+    ) -> JsonValue:
+        """Where the next batch ends; ``gate`` is what `gate` gave for the opened source."""
+        if gate is None:
+            return self.next_end(source, start, limit)
+        return self.aligned_end(source, start, limit, gate)
+
+    def gate(self, source: SourceT, source_id: str, board: Board) -> SplitGate | None:
+        """What holds splits of an opened source back for watermark alignment, if it has any."""
+        return None
+
     @abstractmethod
     def read(self, source: SourceT, start: JsonValue, end: JsonValue) -> Iterator[Part]:
         """The records between two positions, the same ones on every call."""
@@ -91,6 +111,14 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
 
     def next_end(self, source: PythonSource, start: Position, limit: int | None) -> Position:
         return next_position(source, start, latest_position(source, start), limit)
+
+    def aligned_end(
+        self, source: PythonSource, start: Position, limit: int | None, gate: SplitGate
+    ) -> Position:
+        return gate.next_position(start, latest_position(source, start), limit)
+
+    def gate(self, source: PythonSource, source_id: str, board: Board) -> SplitGate:
+        return SplitGate(board, source, source_id, board.clock)
 
     def read(self, source: PythonSource, start: Position, end: Position) -> Iterator[Part]:
         codec = codec_for(source.produced_type())
@@ -126,18 +154,34 @@ ADAPTERS: SourceAdapters[LocalSourceAdapter[Any]] = SourceAdapters(
 class LocalSource:
     """A source of a running job: where it is, and the batch that is being made of it.
 
+    Args:
+        source: of the program.
+        where: its line in the program.
+        source_id: its uid.
+        board: of watermark alignment; None if nobody asks for it.
+
     Raises:
         UnsupportedStepError: it cannot be read without Spark.
     """
 
-    def __init__(self, source: Source, *, where: object = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        where: object = None,
+        source_id: str = "",
+        board: Board | None = None,
+    ) -> None:
         self._source = source
+        self._source_id = source_id
+        self._board = board
         self._adapter = ADAPTERS.of(source, where=where)
         # survives restart, as JSON: what is committed, and where the next batch was to end
         self._committed: str | None = None
         self._planned: str | None = None
         # rebuilt on open
         self._opened: Source | None = None
+        self._gate: SplitGate | None = None
 
     @property
     def position(self) -> JsonValue:
@@ -148,7 +192,7 @@ class LocalSource:
         """The records of the next batch; of the same one until it is committed."""
         source = self._open()
         if self._planned is None:
-            end = self._adapter.next_end(source, self.position, limit)
+            end = self._adapter.planned_end(source, self.position, limit, self._gate)
             self._planned = json.dumps(end)
         return list(self._adapter.read(source, self.position, json.loads(self._planned)))
 
@@ -176,6 +220,8 @@ class LocalSource:
     def _open(self) -> Source:
         if self._opened is None:
             self._opened = self._adapter.open(self._source)
+            if self._board is not None:
+                self._gate = self._adapter.gate(self._opened, self._source_id, self._board)
         if self._committed is None:
             self._committed = json.dumps(self._adapter.begin(self._opened))
         return self._opened

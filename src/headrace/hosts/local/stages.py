@@ -54,7 +54,12 @@ class LocalStages:
         self.tasks: dict[tuple[int, int], Task] = {}
 
     def run(
-        self, epoch: int, inputs: Iterable[list[list[Part]]], *, commands: Iterable[str] = ()
+        self,
+        epoch: int,
+        inputs: Iterable[list[list[Part]]],
+        *,
+        commands: Iterable[str] = (),
+        active: Iterable[str] = (),
     ) -> EpochResults:
         """Run one epoch.
 
@@ -62,6 +67,7 @@ class LocalStages:
             epoch: its number.
             inputs: for every source in order, what each of its tasks reads.
             commands: ``tick`` and ``end``.
+            active: splits that are held back, and not idle (hosts/alignment.py).
         """
         mail: Mail = {}
         for number, (source, tasks) in enumerate(zip(self._plan.sources, inputs, strict=False)):
@@ -70,9 +76,11 @@ class LocalStages:
                 task = self._task(source.stage, (-1 - number, part), DictStore)
                 packets = task.run_source(parts, epoch, uuid.uuid4().hex)
                 _deliver(mail, number * _CHANNELS_PER_SOURCE + part, packets)
-        if commands := list(commands):
+        commands, active = list(commands), list(active)
+        if commands or active:
             edges = source_edges(source.stage for source in self._plan.sources)
-            sent = control_packets(edges, self._plan.slots, end="end" in commands)
+            end = "end" in commands
+            sent = control_packets(edges, self._plan.slots, end=end, active=active)
             _deliver(mail, len(self._plan.sources) * _CHANNELS_PER_SOURCE, sent)
         for stage in self._plan.stages:
             mail = self._run_stage(stage, mail, epoch)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.errors import InternalError
@@ -22,6 +23,7 @@ from headrace.hosts.spark.native.job import native_settings, open_native, run_na
 from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
 from headrace.hosts.spark.session import base_session, job_session, state_store_settings
+from headrace.hosts.spark.sources.alignment_files import DriverBoard
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.opening import SourceOptions, streams_of
 from headrace.hosts.spark.state.checkpoint_files import forget_uncommitted_state
@@ -29,6 +31,7 @@ from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER, SparkCheckpoint
 from headrace.hosts.spark.state.clearing import Clearing
 from headrace.hosts.spark.user_files import ship
 from headrace.io.storage import local_path
+from headrace.plan.alignment import aligns
 from headrace.runtime.messages import read_messages
 from headrace.spi.host import EpochResults
 
@@ -116,6 +119,9 @@ class SparkHost:
             self._spec, unlimited=plan.batch, in_pieces=self._spec.kind == "preview"
         )
         native = plan.native_job
+        board = DriverBoard() if native is None and aligns(plan) else None
+        if board is not None:
+            options = replace(options, board=board.folder)
         program: _Program = (
             _PacketProgram(plan) if native is None else _NativeProgram(native, place.job_id)
         )
@@ -133,6 +139,7 @@ class SparkHost:
             feeds=options.piece_writers or (),
             local=self._is_local(place),
             clearing=self._clearing(place),
+            board=board,
         )
 
     def _clearing(self, place: Place) -> Clearing | None:

@@ -30,6 +30,8 @@ from headrace.runtime.operators.base import Operator, OperatorRuntime
 from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headrace.common.watermark_strategy import (
         TimestampAssigner,
         WatermarkGenerator,
@@ -64,6 +66,7 @@ class TimestampsOperator(Operator):
         if field is None and isinstance(assigner, ColumnAssigner) and not assigner.spark_only:
             self.picked = Keying(RowEvaluator(assigner.column.node))
         self.highest: dict[str, int] = {}  # by split, for the batch at hand
+        self.reached: dict[str, int] = {}  # watermarks by split, of the batch that ends
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         stamped = self.stamp(records)
@@ -135,11 +138,23 @@ class TimestampsOperator(Operator):
             return
         channel = self.runtime.channel
         own = channel.name
-        for split, timestamp in highest.items():
+        self.reached = {
+            split: time - self.delay_ms - 1
+            for split, time in highest.items()
+            if time > MIN_TIMESTAMP
+        }
+        for split in highest:
             channel.name = split
-            known = timestamp != MIN_TIMESTAMP
-            self.emit_candidate(timestamp - self.delay_ms - 1 if known else MIN_TIMESTAMP)
+            self.emit_candidate(self.reached.get(split, MIN_TIMESTAMP))
         channel.name = own
+
+    def messages(self) -> Iterator[Any]:
+        """How far each split came, for those who must wait for it: docs/semantics.md#w13."""
+        alignment, reached = self.strategy.alignment, self.reached
+        self.reached = {}
+        if alignment is not None and reached and self.runtime.at_source:
+            told = (alignment.group, alignment.max_drift_ms, self.strategy.idle_timeout_ms)
+            yield ("aligned", *told, reached)
 
     def emit_candidate(self, timestamp: int) -> None:
         """Say how far event time has come; never backwards."""

@@ -1,4 +1,4 @@
-"""Puts commands for a running query into its control directory: ticks and the end of input.
+"""Puts commands for a running query into its control directory: ticks, signs of life, the end.
 
 Spark reads them as a stream of small files, so a command belongs to a batch
 and is replayed with it.
@@ -7,6 +7,7 @@ and is replayed with it.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import threading
 import time
@@ -14,8 +15,11 @@ from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError
+from headrace.runtime.exchange.control_packets import ACTIVE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.io.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -29,10 +33,13 @@ class CommandWriter:
 
     Args:
         folder: the control directory, on any file system.
+        not_idle: tells which splits are held back (hosts/alignment.py): every tick says so, since
+            it makes subtasks look who is idle.
     """
 
-    def __init__(self, folder: Storage) -> None:
+    def __init__(self, folder: Storage, not_idle: Callable[[], list[str]] | None = None) -> None:
         self._folder = folder
+        self._not_idle = not_idle
         self._lock = threading.Lock()
         self._alarm: threading.Timer | None = None
         self._closed = False
@@ -41,8 +48,17 @@ class CommandWriter:
         """Put a command where the next batch will find it, in one atomic step."""
         with self._lock:
             name = f"{time.time_ns():020d}-{command}.txt"
-            self._folder.write_atomic(name, f"{command}\n".encode())
+            lines = [command, *(ACTIVE + json.dumps(channel) for channel in self._held())]
+            self._folder.write_atomic(name, "".join(f"{line}\n" for line in lines).encode())
             self._forget_old()
+
+    def _held(self) -> list[str]:
+        return [] if self._not_idle is None else self._not_idle()
+
+    def say_who_is_not_idle(self) -> None:
+        """A batch has read something: in the next one, what is held back must not become idle."""
+        if self._held():
+            self.send("tick")
 
     def _forget_old(self) -> None:
         # Batches that read the oldest files were committed long ago.

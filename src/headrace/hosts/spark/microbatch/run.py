@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from headrace.hosts.spark.sources.alignment_files import DriverBoard
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
     from headrace.hosts.spark.state.clearing import Clearing
     from headrace.plan.physical import PhysicalPlan
@@ -49,6 +50,7 @@ class MicroBatchRun:
         feeds: write what the query reads, until it ends.
         local: whether all of it, tasks and checkpoint, is on this machine.
         clearing: clears away state that nobody will ask for, while the query runs.
+        board: of watermark alignment; None if nobody asks for it.
     """
 
     def __init__(
@@ -64,12 +66,17 @@ class MicroBatchRun:
         feeds: Sequence[PieceWriter] = (),
         local: bool = False,
         clearing: Clearing | None = None,
+        board: DriverBoard | None = None,
     ) -> None:
         self._plan = plan
         self._local = local
         self._clearing = clearing
+        self._board = board
+        not_idle = None if board is None else board.not_idle
         self._commands = (
-            CommandWriter(Storage.open(control_dir(directory))) if plan.uses_time else None
+            CommandWriter(Storage.open(control_dir(directory)), not_idle)
+            if plan.uses_time
+            else None
         )
         self._query = SparkQuery(
             frame,
@@ -78,10 +85,18 @@ class MicroBatchRun:
             interval_ms=interval_ms,
             once=plan.batch,
             on_batch=lambda batch, number: on_epoch(
-                number, lambda: self._with_pending(results(batch, number, self._query))
+                number, lambda: self._noted(results(batch, number, self._query))
             ),
             feeds=feeds,
         )
+
+    def _noted(self, found: EpochResults) -> EpochResults:
+        """A batch's results, after what the next batch has to know of them."""
+        if self._board is not None and found.error is None and found.aligned:
+            self._board.note(found.aligned)
+            if self._commands is not None:
+                self._commands.say_who_is_not_idle()
+        return self._with_pending(found)
 
     def _with_pending(self, found: EpochResults) -> EpochResults:
         """A batch's results with what waited in the sources behind the batch before it."""
@@ -135,6 +150,8 @@ class MicroBatchRun:
             self._commands.close()
         if self._clearing is not None:
             self._clearing.close()
+        if self._board is not None:
+            self._board.close()
         if self._local:
             unloading = threading.Thread(target=self._unload, name="headrace-unload", daemon=True)
             unloading.start()

@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import gc
 import itertools
+import json
 import pickle
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from headrace.data.codec import codec_for
 from headrace.hosts.spark import user_files
 from headrace.hosts.spark.microbatch.state_store import MapStateStore
 from headrace.runtime.exchange.buffers import MESSAGE, TO_DRIVER, message_frame
-from headrace.runtime.exchange.control_packets import control_packets
+from headrace.runtime.exchange.control_packets import ACTIVE, control_packets
 from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import StopTask, Task, pickle_error
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from headrace.hosts.spark.microbatch.processor import StageCode
     from headrace.hosts.spark.sources.layouts import SourceLayout
+    from headrace.runtime.exchange.control_packets import SourceEdge
     from headrace.runtime.exchange.outbox import Packet
 
 ENVELOPE = "slot int, channel int, seq int, packet binary"
@@ -184,7 +186,7 @@ def _run_stateless(
 
 
 def control_function(
-    edges: list[tuple[int, int]], ids: tuple[int, ...], number: int
+    edges: list[SourceEdge], ids: tuple[int, ...], number: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that mapInArrow runs for the control source: ticks and the end of input."""
     channel = number * CHANNELS_PER_SOURCE
@@ -192,7 +194,9 @@ def control_function(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         commands = [c for batch in batches for c in batch.column("value").to_pylist()]
         if commands:
-            for packet in control_packets(edges, len(ids), end="end" in commands):
+            active = {json.loads(c[len(ACTIVE) :]) for c in commands if c.startswith(ACTIVE)}
+            end = "end" in commands
+            for packet in control_packets(edges, len(ids), end=end, active=sorted(active)):
                 yield _envelope(ids[packet.slot], channel, packet)
 
     return run

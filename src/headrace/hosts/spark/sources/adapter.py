@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -37,12 +38,14 @@ class SourceOptions:
         max_files_per_batch: ``source.max-files-per-batch``, for files; None for no limit.
         parallelism: into how many pieces a batch of a divisible source is cut.
         piece_writers: those of large files that are read in pieces; None to take files as a whole.
+        board: the folder of watermark alignment (alignment_files.py); None if nobody asks for it.
     """
 
     max_records_per_batch: int
     max_files_per_batch: int | None
     parallelism: int = 1
     piece_writers: list[PieceWriter] | None = None
+    board: Path | None = None
 
     @staticmethod
     def of(spec: JobSpec, *, unlimited: bool = False, in_pieces: bool = False) -> SourceOptions:

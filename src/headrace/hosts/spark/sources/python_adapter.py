@@ -65,7 +65,10 @@ class PythonSourceAdapter(SourceAdapter[PythonSource]):
             "read_by": read_by,
             "limit": str(request.options.max_records_per_batch),
             "parallelism": str(request.options.parallelism),
+            "source_id": request.source_id,
         }
+        if request.options.board is not None:
+            options["board"] = str(request.options.board)
         layout: SourceLayout
         schema: StructType | str
         if read_by == STAGE:

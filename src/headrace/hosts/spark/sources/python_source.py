@@ -38,7 +38,9 @@ from headrace.hosts.admission import (
     spread_evenly,
     stored_offset,
 )
+from headrace.hosts.alignment import SplitGate
 from headrace.hosts.spark.carried_errors import carrying
+from headrace.hosts.spark.sources.alignment_files import SourceBoard
 from headrace.hosts.spark.sources.layouts import range_cells
 from headrace.hosts.spark.sources.source_batches import read_batches
 
@@ -81,6 +83,8 @@ class HeadraceDataSource(DataSource):
             self._shipped = path.read_bytes()
         self._limit = int(options["limit"])
         self._parallelism = int(options["parallelism"])
+        self._source_id = options["source_id"]
+        self._board = options.get("board")
 
     @classmethod
     def name(cls) -> str:
@@ -95,6 +99,8 @@ class HeadraceDataSource(DataSource):
             read_by=self._read_by,
             limit=self._limit,
             parallelism=self._parallelism,
+            source_id=self._source_id,
+            board=None if self._board is None else Path(self._board),
         )
 
 
@@ -129,14 +135,19 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         read_by: str,
         limit: int,
         parallelism: int,
+        source_id: str = "",
+        board: Path | None = None,
     ) -> None:
         self._shipped = shipped
         self._schema = schema
         self._read_by = read_by
         self._limit = limit
         self._parallelism = parallelism
+        self._source_id = source_id
+        self._board = board
         # rebuilt on open, all of them
         self._opened: PythonSource | None = None
+        self._gate: SplitGate | None = None
         self._latest: Position | None = None
         self._stop_at: Position | None = None
         self._available_now = False
@@ -161,7 +172,15 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._latest = dict(sorted({**start, **latest}.items()))
             if self._available_now:
                 latest = self._up_to_target(start, latest)
-            return next_position(source, start, latest, records)
+            gate = self._open_gate(source)
+            if gate is None:
+                return next_position(source, start, latest, records)
+            return gate.next_position(start, latest, records)
+
+    def _open_gate(self, source: PythonSource) -> SplitGate | None:
+        if self._gate is None and self._board is not None:
+            self._gate = SplitGate(SourceBoard(self._board), source, self._source_id)
+        return self._gate
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._available_now = True
