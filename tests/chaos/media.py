@@ -162,7 +162,8 @@ class Kafka(Medium):
         self.broker = KafkaServer(home)
         self.broker.start()
         for topic in ("in", *SINKS):
-            self.broker.create_topic(PARTITIONS, topic)
+            # Event time begins in 1970 here, and retention goes by the timestamps of messages.
+            self.broker.create_topic(PARTITIONS, topic, retention_ms="-1")
 
     def source(self, generator: Generator, interval_s: float) -> Source:
         return _Producer(self.broker.bootstrap, generator, interval_s)
