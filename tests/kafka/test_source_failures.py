@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -140,14 +141,15 @@ def test_a_broker_that_stays_away_is_told_after_the_patience(
     assert "check that the brokers run" in str(caught.value)
 
 
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_a_broker_that_is_away_for_a_moment_is_waited_for(
-    kafka: KafkaServer, reading: Reading
+    kafka: KafkaServer, reading: Reading, sign: signal.Signals
 ) -> None:
     topic = kafka.create_topic(1)
     kafka.send(topic, [f"r{n}" for n in range(10)])
     with LocalRunner(stream_of(reading(topic))) as job:
         found: list[Any] = job.read_batch(3)
-        kafka.stop()
+        kafka.stop(sign)
         starter = threading.Timer(2.0, kafka.start)
         starter.start()
         try:

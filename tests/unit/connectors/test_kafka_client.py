@@ -5,13 +5,17 @@ from __future__ import annotations
 import logging
 import pickle
 import ssl
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from golden.compare import assert_golden
 from headrace.common import SimpleStringSchema, WatermarkStrategy
+from headrace.connectors.kafka import planner
 from headrace.connectors.kafka.client import ClientSettings
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.base import DeliveryGuarantee
@@ -21,6 +25,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaSinkBuilder,
     KafkaSource,
     KafkaSourceBuilder,
+    KafkaTopicPartition,
 )
 from headrace.errors import ConfigurationError, HeadraceError
 from services import make_certificate
@@ -244,3 +249,34 @@ def test_the_password_reaches_the_workers() -> None:
         assert client.librdkafka["sasl.password"] == SECRET
         assert repr(client.librdkafka["sasl.password"]) == "'***'"
         assert pickle.loads(pickle.dumps(client)) == client
+
+
+class _Brokers:
+    """An admin client whose answers about offsets are what it is given."""
+
+    def __init__(self, outcome: Any) -> None:
+        self.outcome = outcome
+
+    def list_offsets(self, wanted: Any, **_: Any) -> dict[Any, Future[Any]]:
+        futures: dict[Any, Future[Any]] = {}
+        for place in wanted:
+            futures[place] = Future()
+            if isinstance(self.outcome, Exception):
+                futures[place].set_exception(self.outcome)
+            else:
+                futures[place].set_result(SimpleNamespace(offset=self.outcome))
+        return futures
+
+
+def test_a_client_that_knows_leaders_of_old_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    outdated = KafkaException(KafkaError(KafkaError.FENCED_LEADER_EPOCH))
+    clients = [_Brokers(outdated), _Brokers(7)]
+    monkeypatch.setattr(planner.Planner, "_new_admin", lambda _: clients.pop(0))
+    monkeypatch.setattr(planner, "_ASKED_EVERY_S", 0.0)
+    settings = ClientSettings.of_source({"bootstrap.servers": "127.0.0.1:9"}, "test")
+    partition = KafkaTopicPartition("events", 0)
+
+    ends = planner.Planner(settings, planner.Subscription(topics=("events",))).ends([partition])
+
+    assert ends == {partition: 7}
+    assert clients == []

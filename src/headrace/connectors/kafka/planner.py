@@ -30,6 +30,9 @@ Offsets = dict[KafkaTopicPartition, int]
 log = logging.getLogger(__name__)
 
 _ASKED_EVERY_S = 1.0
+# What a client says whose idea of the partitions' leaders is of before a broker's restart: its
+# admin calls go on with it for longer than anybody waits.
+_OUTDATED = ("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "NOT_LEADER_FOR_PARTITION")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Planner:
         self._settings = settings
         self._subscription = subscription
         self._refusals = Refusals()
-        self._admin = admin_library().AdminClient(settings.admin(error_cb=self._refusals.note))
+        self._admin = self._new_admin()
         self._watcher: Any = None  # a consumer, for the offsets of the group
         self._ids: dict[str, str] = {}  # of topics: one that was recreated has another
 
@@ -265,6 +268,13 @@ class Planner:
                         reason.str(),
                     )
                 time.sleep(_ASKED_EVERY_S)
+                if reason.name() in _OUTDATED:
+                    self._admin = self._new_admin()
+
+    def _new_admin(self) -> Any:
+        """A client that has to ask who leads the partitions; one of old may not ask again."""
+        settings = self._settings.admin(error_cb=self._refusals.note)
+        return admin_library().AdminClient(settings)
 
     def _answer(self, future: Any) -> Any:
         return self._refusals.answer(future, self._admin)
