@@ -123,8 +123,8 @@ NATIVE = Size(events=16_000_000, rows_per_file=200_000, warmup_events=3_200_000)
 # Keys with 1,000 bytes of state each: 1 GB, in ten batches. A fifth of it is enough to tell MB/s.
 LARGE_STATE = Size(events=1_000_000, rows_per_file=50_000, warmup_events=0)
 FIFTH_OF_STATE = Size(events=200_000, rows_per_file=50_000, warmup_events=0)
-# Kafka: batches of 800,000
-KAFKA = Size(events=5_000_000, rows_per_file=200_000, warmup_events=1_600_000)
+# two files make a batch of 1,600,000, as large as those from Kafka
+KAFKA = Size(events=8_000_000, rows_per_file=800_000, warmup_events=3_200_000)
 QUICK_KAFKA = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
 QUICK_LARGE_STATE = Size(events=100_000, rows_per_file=50_000, warmup_events=0)
 SIZES = {

@@ -24,7 +24,7 @@ from pyflink.datastream.functions import (
     FlatMapFunction,
     ProcessWindowFunction,
 )
-from pyflink.datastream.window import ContinuousEventTimeTrigger, TumblingEventTimeWindows
+from pyflink.datastream.window import CountTrigger, TumblingEventTimeWindows
 from pyflink.table import StreamTableEnvironment
 from pyflink_keyed import PARALLELISM, Marks, environment, rate_of
 
@@ -32,6 +32,7 @@ from ads import ADS
 
 NAMES = ["user_id", "page_id", "ad_id", "ad_type", "event_type", "event_time", "ip_address"]
 EVENT = Types.ROW_NAMED(NAMES, [Types.STRING()] * 5 + [Types.LONG(), Types.STRING()])
+VIEWS = Types.TUPLE([Types.STRING(), Types.LONG()])
 RESULT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 
 
@@ -69,9 +70,15 @@ class Count(AggregateFunction):
         return a + b
 
 
-class WithWindow(ProcessWindowFunction):
+class WithKey(ProcessWindowFunction):
     def process(self, key: str, context: Any, elements: Any) -> Any:
         for views in elements:
+            yield key, views
+
+
+class WithWindow(ProcessWindowFunction):
+    def process(self, key: str, context: Any, elements: Any) -> Any:
+        for _, views in elements:
             yield key, context.window().start, views
 
 
@@ -100,9 +107,12 @@ def main() -> None:
         .assign_timestamps_and_watermarks(strategy)
         .flat_map(Campaign(marks), output_type=Types.STRING())
         .key_by(lambda campaign: campaign, key_type=Types.STRING())
+        .window(TumblingEventTimeWindows.of(Time.seconds(1)))
+        .aggregate(Count(), WithKey(), accumulator_type=Types.LONG(), output_type=VIEWS)
+        .key_by(lambda views: views[0], key_type=Types.STRING())
         .window(TumblingEventTimeWindows.of(Time.seconds(10)))
-        .trigger(ContinuousEventTimeTrigger.of(Time.seconds(1)))
-        .aggregate(Count(), WithWindow(), accumulator_type=Types.LONG(), output_type=RESULT)
+        .trigger(CountTrigger.of(1))
+        .reduce(lambda a, b: (a[0], a[1] + b[1]), WithWindow(), output_type=RESULT)
     )
     tables = StreamTableEnvironment.create(env)
     tables.execute_sql(

@@ -31,7 +31,7 @@ def main() -> None:
     campaigns = f.broadcast(
         spark.createDataFrame(list(ADS.items()), "ad_id string, campaign string")
     )
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 4)
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2)
     views = (
         reader.json(str(options.data))
         .where("event_type = 'view'")
