@@ -98,7 +98,11 @@ class Server:
     def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
         if self.process is not None:
             self.process.send_signal(sign)
-            self.process.wait(_PATIENCE_S)
+            try:
+                self.process.wait(_PATIENCE_S)
+            except subprocess.TimeoutExpired:  # children of a run in the background ignore SIGINT
+                self.process.kill()
+                self.process.wait(_PATIENCE_S)
             self.process = None
 
 
