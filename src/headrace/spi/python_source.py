@@ -83,9 +83,6 @@ class PythonSource(Source):
     then called in the process next to the driver, and the records travel to the workers inside the
     task: meant for small streams."""
 
-    counts_pending: ClassVar[bool] = False
-    """True to have the records that wait behind a batch shown as its metric ``pendingRecords``."""
-
     def splits(self) -> list[str]:
         """Names of the splits that exist now, the same name for the same split forever.
 

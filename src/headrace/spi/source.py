@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.spi.sink import Sink
 
@@ -73,6 +73,9 @@ class Source(ABC):
 
     A source is a description: it holds settings, opens nothing, and travels by pickle.
     """
+
+    counts_pending: ClassVar[bool] = False
+    """True to have the records that wait behind a batch shown as its metric ``pendingRecords``."""
 
     @abstractmethod
     def produced_type(self) -> TypeInformation:

@@ -16,7 +16,6 @@ from headrace.hosts.spark.microbatch.query import SparkQuery
 from headrace.hosts.spark.sources.opening import are_exhausted, pending_reports
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER
 from headrace.io.storage import Storage
-from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,7 +101,7 @@ class MicroBatchRun:
         """A batch's results with what waited in the sources behind the batch before it."""
         sources = [plan.source for plan in self._plan.sources]
         # Spark's report costs milliseconds: only where somebody wants it
-        if any(isinstance(source, PythonSource) and source.counts_pending for source in sources):
+        if any(source.counts_pending for source in sources):
             found.reports.extend(pending_reports(self._plan.sources, self._query.progress()))
         return found
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.common.opaque import JsonValue
+    from headrace.common.opaque import JsonObject, JsonValue
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
     from headrace.hosts.spark.sources.layouts import SourceLayout
     from headrace.spi.job_spec import JobSpec
@@ -121,3 +121,9 @@ class SourceAdapter(ABC, Generic[SourceT]):
         What `Source.is_exhausted` is asked with. For sources that Spark itself reads, its offsets.
         """
         return list(offsets)
+
+    def reports(
+        self, uid: str, source: SourceT, position: JsonValue, latest: JsonValue
+    ) -> list[tuple[int, dict[str, JsonObject]]]:
+        """What a source that counts them says of the records between two of Spark's offsets."""
+        return []

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.collection.source import CollectionSource
 from headrace.connectors.files.source import FileSource
-from headrace.hosts.admission import pending_report
 from headrace.hosts.spark.sources.adapter import SourceOptions, SourceRequest
 from headrace.hosts.spark.sources.collection_reader import CollectionAdapter
 from headrace.hosts.spark.sources.dataframe_source import DataFrameAdapter, DataFrameSource
@@ -95,11 +94,12 @@ def pending_reports(
     streams = iter(() if progress is None else progress["sources"])
     for plan in plans:
         own = list(islice(streams, ADAPTERS.of(plan.source).streams(plan.source)))
-        if not (own and isinstance(plan.source, PythonSource) and plan.source.counts_pending):
+        if not (own and plan.source.counts_pending):
             continue
         position, latest = (_json(own[0].get(key)) for key in ("endOffset", "latestOffset"))
         if position is not None and latest is not None:
-            yield pending_report(plan.step.stable_id, plan.source, position, latest)
+            adapter = ADAPTERS.of(plan.source)
+            yield from adapter.reports(plan.step.stable_id, plan.source, position, latest)
 
 
 def _json(text: JsonValue) -> JsonValue:

@@ -19,6 +19,7 @@ import cloudpickle
 
 from headrace.data.codec import codec_for
 from headrace.errors import UnserializableFunctionError
+from headrace.hosts.admission import pending_report
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
 from headrace.hosts.spark.sources.layouts import (
     PICKLED_CELLS,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from headrace.common.opaque import JsonValue
+    from headrace.common.opaque import JsonObject, JsonValue
 
 __all__ = ["PythonSourceAdapter"]
 
@@ -80,6 +81,11 @@ class PythonSourceAdapter(SourceAdapter[PythonSource]):
 
     def position(self, source: PythonSource, offsets: Sequence[JsonValue]) -> Position:
         return dict(offsets[0] or {})
+
+    def reports(
+        self, uid: str, source: PythonSource, position: Position, latest: Position
+    ) -> list[tuple[int, dict[str, JsonObject]]]:
+        return [pending_report(uid, source, position, latest)]
 
 
 def _read_by(source: PythonSource, request: SourceRequest) -> str:
