@@ -5,16 +5,18 @@ PY     := $(VENV)/bin/python
 ARGS   ?=
 SECONDS ?= 300
 MEDIUM  ?= files
+MODE    ?= micro-batch
+JOB     ?= machine
 
 # Nothing listens beyond this machine, and workers run the interpreter of the virtual environment.
 export SPARK_LOCAL_IP := 127.0.0.1
 export PYSPARK_PYTHON := $(abspath $(PY))
 
 .DEFAULT_GOAL := help
-.PHONY: help java setup demo test check fmt golden docs bench chaos oracle oracle-venv clean
+.PHONY: help java setup demo test check fmt golden docs bench chaos oracle oracle-venv flink-programs clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # ------------------------------------------------------------------------------------ setting up
 
@@ -24,11 +26,13 @@ java:
 # Two stamps: the demo needs only what a user installs; everything else needs the tools as well.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@python=$$(scripts/find_python.sh) && { [ -x $(PY) ] || "$$python" -m venv $(VENV); }
-	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@echo 'installing headrace, PySpark and Arrow into $(VENV): about 700 MB, a minute or two'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo 'installing the tools of developers into $(VENV)'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
@@ -47,8 +51,10 @@ demo: java $(VENV)/.installed  ## a small streaming job on this machine
 	@$(PY) examples/demo.py $(ARGS)
 
 test: java setup check oracle-venv  ## what CI runs: lint, types, unit tests, Spark tests
-	$(PY) -m pytest tests/unit tests/properties -q $(ARGS)
-	$(PY) -m pytest tests/spark tests/oracle tests/cluster tests/chaos -m "not slow" -q $(ARGS)
+	$(PY) -m pytest tests/unit tests/properties -m "not slow" -q -n 2 --dist loadfile $(ARGS)
+	$(PY) -m pytest tests/spark tests/kafka tests/oracle tests/cluster tests/chaos -m "not slow" -q $(ARGS)
+	$(PY) -m pytest tests/continuous -m "not slow" -q $(ARGS)
+	$(PY) -m pytest tests/dashboard -m "not slow" -q -n 2 --dist loadfile $(ARGS)
 
 check: setup  ## lint and type-check, change nothing
 	$(VENV)/bin/ruff check .
@@ -63,6 +69,8 @@ fmt: setup  ## format and mend what ruff can mend
 golden: setup  ## rewrite generated pages and golden files; review the diff
 	$(PY) scripts/parity_page.py
 	$(PY) scripts/options_page.py
+	$(PY) scripts/sql_functions_page.py
+	$(PY) scripts/sql_connectors_page.py
 	HEADRACE_GOLDEN=rewrite $(PY) -m pytest tests/unit -q -k golden
 
 # ------------------------------------------------------------------------------------ now and then
@@ -74,9 +82,13 @@ bench: java $(VENV)/.installed-bench  ## measure headrace against its neighbours
 	$(PY) benchmarks/run.py $(ARGS)
 
 # make chaos SECONDS=600 SEED=42; the seed of a run is its first line, and repeats its faults.
-chaos: java setup  ## kill everything that a job stands on, for minutes (SECONDS=300 SEED=n MEDIUM=kafka)
-	PYTHONPATH=tests $(PY) -m chaos.runner --seconds $(SECONDS) --medium $(MEDIUM) \
+chaos: java setup  ## kill everything that a job stands on, for minutes (SECONDS=300 SEED=n JOB=sql|ha MEDIUM=kafka MODE=continuous)
+ifeq ($(JOB),ha)
+	PYTHONPATH=tests $(PY) -m chaos.leaders --seconds $(SECONDS) $(ARGS)
+else
+	PYTHONPATH=tests $(PY) -m chaos.runner --seconds $(SECONDS) --job $(JOB) --medium $(MEDIUM) --mode $(MODE) \
 		$(if $(SEED),--seed $(SEED)) $(ARGS)
+endif
 
 # PyFlink's pins clash with ours, so it lives in a venv of its own.  Without it (offline, say) the
 # tests that ask it directly are skipped with the reason; in CI that is a failure.
@@ -85,6 +97,10 @@ oracle-venv: setup
 
 oracle: java setup oracle-venv  ## compare every answer with PyFlink's, asked again
 	HEADRACE_ORACLE=full $(PY) -m pytest tests/oracle $(ARGS)
+
+# make flink-programs FLINK_SRC=~/flink ARGS="part of a name"; a checkout of apache/flink, or its git directory.
+flink-programs: setup  ## run Flink's declarative table programs and report (FLINK_SRC=... ARGS=...)
+	FLINK_SRC=$(FLINK_SRC) PYTHONPATH=tests $(PY) -m flink_programs.report $(ARGS)
 
 clean:  ## remove environments, caches and built pages
 	rm -rf $(VENV) .venv-oracle site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,8 @@
 """A broker with the events of the Kafka jobs, for as long as a benchmark runs.
 
 In: how many.  Out: topics of 4 partitions: `events` (typed JSON of some 80 bytes), `ads` (the
-events of Yahoo's streaming benchmark), and the same ads as files of JSON lines, for Spark, which
-has no Kafka reader here.  Next: systems/headrace_kafka.py.  The broker is that of the tests.
+events of Yahoo's streaming benchmark), and the same ads as files of JSON lines, for Spark without
+Kafka.  Next: systems/headrace_kafka.py.  The broker is that of the tests.
 """
 
 from __future__ import annotations

@@ -21,6 +21,11 @@ from pathlib import Path
 import data
 import report
 from kafka_data import Servers
+from nexmark import inputs as nexmark_inputs
+from nexmark.jars import parquet_jars
+from nexmark.table import JOBS as NEXMARK_JOBS
+from nexmark.table import PYSPARK_JOBS as NEXMARK_PYSPARK_JOBS
+from nexmark.table import STATELESS_JOBS as NEXMARK_STATELESS_JOBS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -39,7 +44,7 @@ class System:
     # one of how many events it gets: a steady rate shows sooner than the end of a slow run
     share: int = 1
     in_quick: bool = True
-    # reads from Kafka, or the same events from a file: what `--data` is then
+    # reads from Kafka, the same events from a file, or nothing: what `--data` is then
     reads: str = "events"
 
 
@@ -51,6 +56,7 @@ def pyflink_python() -> str:
 
 
 KEYED = ("reduce", "state")
+LATENCY = ("latency", "latency-windows")
 SYSTEMS = (
     System("pyspark_tws", "pyspark_tws.py", KEYED),
     System("headrace", "headrace_keyed.py", KEYED, variant="dataframe"),
@@ -62,7 +68,7 @@ SYSTEMS = (
     System("headrace_native", "headrace_native.py", ("native",)),
     System("headrace_native_pair", "native_pair.py", ("native",), in_quick=False),
     System("pyspark_window", "pyspark_window.py", ("window",)),
-    System("headrace_window_native", "headrace_window.py", ("window",), variant="native"),
+    System("headrace_window_columns", "headrace_window.py", ("window",), variant="columns"),
     System("pyspark_window_tws", "pyspark_window_tws.py", ("window",)),
     System("headrace_window_python", "headrace_window.py", ("window", "sliding"), variant="python"),
     System("headrace_window_sliding", "headrace_window.py", ("sliding",), variant="sliding"),
@@ -79,16 +85,50 @@ SYSTEMS = (
     System("kafka_bare", "kafka_bare.py", ("kafka-source",), needs="orjson", reads="topic"),
     System("headrace_kafka", "headrace_kafka.py", ("kafka-source",), reads="topic"),
     System("pyspark_ads", "pyspark_ads.py", ("kafka-ads",), reads="ad files"),
+    System("pyspark_ads_kafka", "pyspark_ads_kafka.py", ("kafka-ads",), reads="topic"),
     System("headrace_ads", "headrace_kafka.py", ("kafka-ads",), reads="topic"),
+    System("headrace_ads_sql", "headrace_kafka.py", ("kafka-ads",), variant="sql", reads="topic"),
     System(
         "pyflink_ads",
         "pyflink_ads.py",
         ("kafka-ads",),
         python=pyflink_python(),
-        share=4,
+        share=8,
         in_quick=False,
         reads="topic and jar",
     ),
+    System("latency_continuous", "headrace_latency.py", LATENCY, "continuous", reads="nothing"),
+    System("latency_micro_batch", "headrace_latency.py", LATENCY, "micro-batch", reads="nothing"),
+    System("latency_pyspark", "pyspark_latency.py", LATENCY, "tws", reads="nothing"),
+    System("latency_pyspark_native", "pyspark_latency.py", LATENCY, "native", reads="nothing"),
+    System(
+        "latency_pyflink",
+        "pyflink_latency.py",
+        LATENCY,
+        python=pyflink_python(),
+        in_quick=False,
+        reads="nothing",
+    ),
+    System(
+        "headrace_micro_batch", "headrace_continuous.py", ("continuous",), "micro-batch", share=4
+    ),
+    System("headrace_checkpoint_10", "headrace_continuous.py", ("continuous",), "checkpoint-10"),
+    System("headrace_checkpoint_60", "headrace_continuous.py", ("continuous",), "checkpoint-60"),
+    *(
+        System(
+            f"headrace_buffer_{timeout}",
+            "headrace_continuous.py",
+            ("continuous",),
+            f"buffer-{timeout}",
+            share=4,
+        )
+        for timeout in report.BUFFER_TIMEOUTS
+    ),
+    System("headrace_idle", "headrace_continuous.py", ("continuous",), "idle", reads="nothing"),
+    System("headrace_recovery", "headrace_recovery.py", ("recovery",), reads="nothing"),
+    System("headrace_alone", "headrace_control.py", ("control",), "alone"),
+    System("headrace_polled", "headrace_control.py", ("control",), "polled"),
+    System("headrace_history", "headrace_control.py", ("control",), "history", reads="nothing"),
     System(
         "headrace_at_least_once",
         "headrace_kafka.py",
@@ -102,6 +142,41 @@ SYSTEMS = (
         ("kafka-sink",),
         variant="exactly_once",
         reads="topic",
+    ),
+    *(
+        System(f"sql_group_by_{variant}", "sql_group_by.py", ("sql-group-by",), variant)
+        for variant in ("row-by-row", "mini-batch", "end-to-end")
+    ),
+    *(
+        System(f"headrace_cep_{variant}", "headrace_cep.py", ("cep",), variant)
+        for variant in ("j1", "functions", "columns")
+    ),
+    *(
+        System(
+            f"pyflink_cep_{variant}",
+            "pyflink_cep.py",
+            ("cep",),
+            variant,
+            python=pyflink_python(),
+            share=share,
+            in_quick=False,
+        )
+        for variant, share in (("python", 4), ("sql", 1))
+    ),
+    System("sql_windows", "nexmark_headrace.py", ("sql-windows",), "q5", reads="nexmark"),
+    System("nexmark_headrace", "nexmark_headrace.py", NEXMARK_JOBS, reads="nexmark"),
+    System("nexmark_pyspark", "nexmark_pyspark.py", NEXMARK_PYSPARK_JOBS, reads="nexmark"),
+    *(
+        System(
+            f"nexmark_flink_{backend}",
+            "nexmark_flink.py",
+            NEXMARK_JOBS,
+            variant=backend,
+            python=pyflink_python(),
+            in_quick=False,
+            reads="nexmark lanes",
+        )
+        for backend in ("heap", "rocksdb")
     ),
 )
 
@@ -125,8 +200,23 @@ LARGE_STATE = Size(events=1_000_000, rows_per_file=50_000, warmup_events=0)
 FIFTH_OF_STATE = Size(events=200_000, rows_per_file=50_000, warmup_events=0)
 # two files make a batch of 1,600,000, as large as those from Kafka
 KAFKA = Size(events=8_000_000, rows_per_file=800_000, warmup_events=3_200_000)
+# Spark's JVM compiles for half a minute, whoever uses it: half of the events are warm-up
+ADS = Size(events=16_000_000, rows_per_file=800_000, warmup_events=8_000_000)
 QUICK_KAFKA = Size(events=400_000, rows_per_file=50_000, warmup_events=100_000)
+# a minute of warm-up and a minute that counts, at the rate of systems/latency.py
+TWO_MINUTES = Size(events=1_200_000, rows_per_file=0, warmup_events=600_000)
+TWENTY_SECONDS = Size(events=200_000, rows_per_file=0, warmup_events=100_000)
+# more than a minute at a million a second, with at least one end of an epoch of 60 s
+CONTINUOUS = Size(events=80_000_000, rows_per_file=200_000, warmup_events=8_000_000)
+QUICK_CONTINUOUS = Size(events=1_600_000, rows_per_file=50_000, warmup_events=400_000)
 QUICK_LARGE_STATE = Size(events=100_000, rows_per_file=50_000, warmup_events=0)
+# Nexmark: a batch is 40 s of event time. The JVM's compiler is part of what is compared.
+NEXMARK = Size(events=2_000_000, rows_per_file=200_000, warmup_events=800_000)
+# without state, batches are short: more of them
+NEXMARK_STATELESS = Size(events=4_000_000, rows_per_file=200_000, warmup_events=1_600_000)
+# long enough to see whether memory grows with events: 800 s of event time
+SQL_WINDOWS = Size(events=8_000_000, rows_per_file=200_000, warmup_events=800_000)
+NEXMARK_QUICK = Size(events=400_000, rows_per_file=50_000, warmup_events=200_000)
 SIZES = {
     "reduce": (FULL, QUICK),
     "state": (HALF, QUICK_HALF),
@@ -139,13 +229,29 @@ SIZES = {
     "checkpoint": (HALF, QUICK_HALF),
     "large-values": (LARGE_STATE, QUICK_LARGE_STATE),
     "savepoint": (FIFTH_OF_STATE, QUICK_LARGE_STATE),
+    "latency": (TWO_MINUTES, TWENTY_SECONDS),
+    "latency-windows": (TWO_MINUTES, TWENTY_SECONDS),
+    "continuous": (CONTINUOUS, QUICK_CONTINUOUS),
+    "recovery": (LARGE_STATE, QUICK_LARGE_STATE),
+    "control": (HALF, QUICK_HALF),
     "kafka-source": (KAFKA, QUICK_KAFKA),
-    "kafka-ads": (KAFKA, QUICK_KAFKA),
+    "kafka-ads": (ADS, QUICK_KAFKA),
     "kafka-sink": (KAFKA, QUICK_KAFKA),
+    "sql-group-by": (FULL, QUICK),
+    "sql-windows": (SQL_WINDOWS, NEXMARK_QUICK),
+    "cep": (HALF, QUICK_HALF),
+    **{
+        job: (NEXMARK_STATELESS if job in NEXMARK_STATELESS_JOBS else NEXMARK, NEXMARK_QUICK)
+        for job in NEXMARK_JOBS
+    },
 }
 JOBS = tuple(SIZES)
-# they take minutes, and are not compared with anything
-ONCE = ("large-values", "savepoint")
+# jobs and systems that take minutes, and are not compared with anything
+ONCE = (
+    "large-values", "savepoint", "recovery", "headrace_idle", "sql-windows", *NEXMARK_JOBS,
+)  # fmt: skip
+# one word for all of Nexmark's queries
+FAMILIES = {"nexmark": NEXMARK_JOBS}
 
 
 def size_of(job: str, *, quick: bool) -> Size:
@@ -159,12 +265,22 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small, once, writes no page")
     parser.add_argument("--runs", type=int, default=None, help="runs of each system (3; quick: 1)")
     parser.add_argument("--only", default="", help="comma-separated systems or jobs")
-    parser.add_argument("--jobs", default="", help=f"comma-separated: {', '.join(JOBS)}")
+    parser.add_argument(
+        "--jobs", default="", help=f"comma-separated: {', '.join(JOBS)}; nexmark for all of its"
+    )
     wanted = parser.parse_args()
     if not wanted.jobs:
         # the quick form must stay below three minutes
-        wanted.jobs = "reduce,native" if wanted.quick else ",".join(JOBS)
+        few = "reduce,native,nexmark-q1,nexmark-q5"
+        asked = _names(wanted.only) & set(JOBS)
+        wanted.jobs = few if wanted.quick and not asked else ",".join(JOBS)
     return wanted
+
+
+def _names(words: str) -> set[str]:
+    """The systems and jobs of a comma-separated list."""
+    found = [word for word in words.split(",") if word]
+    return {name for word in found for name in FAMILIES.get(word, (word,))}
 
 
 def missing(system: System) -> str:
@@ -180,11 +296,30 @@ def input_of(system: System, job: str, size: Size, folder: Path, servers: Server
     """The arguments that name a system's input; it is made when it is first needed."""
     if system.reads == "events":
         return ["--data", str(data_of(system, size, folder))]
+    if system.reads == "nothing":
+        return ["--data", str(folder)]
+    if system.reads.startswith("nexmark"):
+        return nexmark_input(system, size, folder)
     if system.reads == "ad files":
         files = servers.ad_files(size.events, size.rows_per_file)
         return ["--data", str(files), "--redis", servers.redis()]
     jar = servers.flink_connector() if system.reads == "topic and jar" else folder
     return ["--data", str(jar), *servers.topic_arguments(job, size.events)]
+
+
+def nexmark_input(system: System, size: Size, folder: Path) -> list[str]:
+    """The same events for all: in files one after the other, or for Flink in one file a subtask."""
+    if system.reads == "nexmark":
+        made = nexmark_inputs.events_of(
+            folder, events=size.events, rows_per_file=size.rows_per_file
+        )
+        batch = size.rows_per_file * data.FILES_PER_BATCH
+        sizes = ["--batch", str(batch), "--rows-per-file", str(size.rows_per_file)]
+        return ["--data", str(made), *sizes]
+    made = nexmark_inputs.lanes_of(folder, events=size.events, warmup_events=size.warmup_events)
+    jars = ",".join(map(str, parquet_jars()))
+    start = str(nexmark_inputs.START_EVENTS)
+    return ["--data", str(made), "--jars", jars, "--start-events", start]
 
 
 def data_of(system: System, size: Size, folder: Path) -> Path:
@@ -224,16 +359,17 @@ def run_once(system: System, job: str, size: Size, folder: Path, servers: Server
         seconds=line["seconds"],
         batch_ms=line.get("batch_ms", []),
         worker_rss_mb=line.get("worker_rss_mb", []),
+        latency_ms=line.get("latency_ms", []),
         note=line.get("note", ""),
     )
 
 
 def chosen(wanted: argparse.Namespace) -> list[tuple[System, str]]:
     """The pairs of system and job to run, jobs together."""
-    only = {name for name in wanted.only.split(",") if name}
-    jobs = [job for job in wanted.jobs.split(",") if job]
+    only, asked = _names(wanted.only), _names(wanted.jobs)
+    jobs = [job for job in JOBS if job in asked]
     known = {system.name for system in SYSTEMS} | {job for s in SYSTEMS for job in s.jobs}
-    if unknown := (only | set(jobs)) - known:
+    if unknown := (only | asked) - known:
         raise SystemExit(
             f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}"
         )
@@ -271,7 +407,7 @@ def main() -> int:
         folder = Path(name)
         for run in range(runs):
             for system, job in chosen(wanted):
-                if run > 0 and job in ONCE:
+                if run > 0 and (job in ONCE or system.name in ONCE):
                     continue
                 problem = missing(system)
                 if problem:

@@ -242,10 +242,15 @@ def missing_text() -> str:
 
 def _shown(notes: dict[str, str]) -> str:
     lines = (
-        f"    {json.dumps(ours(name))}: {json.dumps(note, ensure_ascii=False)},"
-        for name, note in sorted(notes.items())
+        f"    {json.dumps(ours(name))}: {_quoted(note)}," for name, note in sorted(notes.items())
     )
     return "\n".join(["{", *lines, "}"])
+
+
+def _quoted(note: str) -> str:
+    """As the formatter would: in the quotes that need no escapes."""
+    single = '"' in note and "'" not in note
+    return f"'{note}'" if single else json.dumps(note, ensure_ascii=False)
 
 
 def ours(name: str) -> str:

@@ -55,7 +55,11 @@ class FlakyProxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self._server_port))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self._server_port))
+                except OSError:  # the server is away
+                    client.close()
+                    continue
                 threading.Thread(target=self._serve, args=(client, server), daemon=True).start()
 
     def _serve(self, client: socket.socket, server: socket.socket) -> None:

@@ -100,3 +100,11 @@ def end_offset_is_stable(server: KafkaServer, topic: str) -> bool:
         return [answers[each].result(10).offset for each in wanted]
 
     return ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED)
+
+
+def settle(server: KafkaServer, *topics: str, patience_s: float = 30.0) -> None:
+    """Waits until the marks of ended transactions stand in these topics."""
+    deadline = time.monotonic() + patience_s
+    while not all(end_offset_is_stable(server, topic) for topic in topics):
+        assert time.monotonic() < deadline, f"a transaction in {topics} does not end"
+        time.sleep(0.02)

@@ -37,6 +37,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Where the programs of a page of docs/ run: in this process, or on Spark.
 LOCAL = [
     "async-io.md",
+    "cep.md",
+    "continuous.md",
     "execution-mode.md",
     "expressions.md",
     "formats.md",
@@ -45,8 +47,12 @@ LOCAL = [
     "how-to/test-programs.md",
     "how-to/write-a-connector.md",
     "joins.md",
+    "metrics.md",
     "operations.md",
     "savepoints.md",
+    "sql-client.md",
+    "sql-match.md",
+    "sql.md",
     "windows.md",
 ]
 ON_SPARK = [

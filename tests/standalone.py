@@ -30,9 +30,10 @@ _ADDRESS = ["--host", "127.0.0.1"]
 
 
 class Cluster:
-    """A master and workers of one core each; use it in a `with` statement."""
+    """A master and workers, of one core each if nothing is said; use it in a `with` statement."""
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    def __init__(self, folder: Path, workers: int = 2, *, cores: int = 1) -> None:
+        self._cores = cores
         self.folder = folder
         self.ui, self._port = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{self._port}"
@@ -63,7 +64,7 @@ class Cluster:
 
     def start_worker(self, name: str) -> None:
         """Start a worker, or start it again."""
-        options = [*_ADDRESS, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+        options = [*_ADDRESS, "--cores", str(self._cores), "--memory", "1g", "--webui-port", "0"]
         options += ["--work-dir", str(self.folder / name), self.url]
         self.workers[name] = self._run(name, "org.apache.spark.deploy.worker.Worker", options)
 

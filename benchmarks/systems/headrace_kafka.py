@@ -1,8 +1,8 @@
 """The Kafka jobs on headrace.
 
 `kafka-source`: typed JSON is read and dropped in the worker.  `kafka-ads`: the program of
-examples/applications, Redis included, as a bounded run.  `kafka-sink`: strings from one topic into
-another, with the guarantee that the variant names.
+examples/applications, Redis included, as a bounded run; with the variant `sql` the one in SQL.
+`kafka-sink`: strings from one topic into another, with the guarantee that the variant names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,11 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
 )
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
+from headrace.table import EnvironmentSettings, TableEnvironment
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 BATCH = 1_600_000  # the fixed part of a batch, some 0.3 s, is a fifth of it
 EVENT = Types.ROW_NAMED(
@@ -65,6 +68,16 @@ def ads(env: StreamExecutionEnvironment, options: argparse.Namespace) -> None:
     ad_campaigns.build(env, options.kafka, options.topic, options.redis, bounded=True)
 
 
+def ads_in_sql(configuration: Configuration, options: argparse.Namespace) -> Callable[[], Any]:
+    import ad_campaigns_sql
+
+    configuration.set_string("parallelism.default", "2")
+    settings = EnvironmentSettings.new_instance().with_configuration(configuration)
+    t_env = TableEnvironment.create(settings.in_streaming_mode().build())
+    job = ad_campaigns_sql.build(t_env, options.kafka, options.topic, options.redis, bounded=True)
+    return lambda: t_env.execute_sql(job).wait()
+
+
 def copy(env: StreamExecutionEnvironment, options: argparse.Namespace) -> None:
     schema = SimpleStringSchema()
     serializer = KafkaRecordSerializationSchema.builder().set_topic(options.out_topic)
@@ -87,13 +100,18 @@ def main() -> None:
     options = arguments()
     spark = spark_session(options.scratch)
     configuration = Configuration()
-    configuration.set_string("source.max-records-per-batch", str(BATCH))
+    batch = min(BATCH, options.events // 5)  # a quick run has batches, too
+    configuration.set_string("source.max-records-per-batch", str(batch))
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
-    JOBS[options.job](env, options)
+    if options.variant == "sql":
+        run = ads_in_sql(configuration, options)
+    else:
+        JOBS[options.job](env, options)
+        run = partial(env.execute, "bench")
     memory, began = WorkerMemory(), time.perf_counter()
     with QueryCatcher() as queries, memory:
-        env.execute("bench")
+        run()
     seconds = time.perf_counter() - began
     done, steady, steady_ms, durations = 0, 0, 0, []
     for batch in queries[0].recentProgress:

@@ -44,6 +44,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--topic", default="")
     parser.add_argument("--out-topic", default="")
     parser.add_argument("--redis", default="")
+    # Nexmark only
+    parser.add_argument("--batch", type=int, default=400_000)
+    parser.add_argument("--rows-per-file", type=int, default=200_000)
+    parser.add_argument("--start-events", type=int, default=0)
+    parser.add_argument("--jars", default="")
     return parser.parse_args()
 
 
@@ -139,6 +144,7 @@ def measure_query(
     *,
     system: str,
     every_batch: bool = False,
+    note: Callable[[], str] = str,
 ) -> None:
     """Runs one Spark query to its end and reports its steady state from Spark's own progress.
 
@@ -147,6 +153,7 @@ def measure_query(
         run: starts the query and waits for its end.
         system: what to report it as.
         every_batch: count the time of batches without events as well: they fire windows.
+        note: asked after the run.
     """
     memory = WorkerMemory()
     began = time.perf_counter()
@@ -154,9 +161,9 @@ def measure_query(
         run()
     seconds = time.perf_counter() - began
     everything = queries[0].recentProgress
-    # Rows of further sources are headrace's own commands. Where workers read the files, Spark
-    # counts files; where a reader filters, what it lets pass. Events are spread evenly over both.
-    rows = [batch["sources"][0]["numInputRows"] for batch in everything]
+    # Where workers read the files, Spark counts files; where a reader filters, what it lets pass.
+    # Events are spread evenly over both.
+    rows = rows_of_events(everything)
     weight = max(1.0, options.events / max(sum(rows), 1))
     progress = [
         (round(count * weight), batch)
@@ -179,7 +186,19 @@ def measure_query(
         events_per_s=round(steady_events / (steady_ms / 1000)),
         batch_ms=[batch["batchDuration"] for _, batch in progress],
         worker_rss_mb=memory.quarters(),
+        note=note(),
     )
+
+
+def rows_of_events(progress: list[Any]) -> list[int]:
+    """The rows of each batch of the source that goes on longest, of those the first.
+
+    Others are a small table beside the events, or headrace's own commands.
+    """
+    sources = zip(
+        *([s["numInputRows"] for s in batch["sources"]] for batch in progress), strict=True
+    )
+    return list(max(sources, key=lambda rows: sum(1 for count in rows if count)))
 
 
 class QueryCatcher:
@@ -238,11 +257,30 @@ class WorkerMemory:
 
 def descendants(root: int) -> Iterator[int]:
     """The process ids below `root` that run Python."""
+    return (pid for pid in all_descendants(root) if "python" in program_of(pid))
+
+
+def all_descendants(root: int) -> Iterator[int]:
+    """The process ids below `root`."""
     for task in Path(f"/proc/{root}/task").glob("*/children"):
         for pid in map(int, _read(task).split()):
-            if "python" in _read(Path(f"/proc/{pid}/cmdline")).split("\0")[0]:
-                yield pid
-            yield from descendants(pid)
+            yield pid
+            yield from all_descendants(pid)
+
+
+def program_of(pid: int) -> str:
+    return _read(Path(f"/proc/{pid}/cmdline")).split("\0")[0]
+
+
+def cpu_seconds(root: int) -> dict[str, float]:
+    """The CPU time of a driver so far, of its JVM, and of all Python below it."""
+    found = {"driver": 0.0, "JVM": 0.0, "workers": 0.0}
+    for pid in (root, *all_descendants(root)):
+        kind = "driver" if pid == root else "JVM" if "java" in program_of(pid) else "workers"
+        fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        if fields:
+            found[kind] += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def rss_mb(pid: int) -> float:

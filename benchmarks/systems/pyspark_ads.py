@@ -1,4 +1,4 @@
-"""The ad campaigns by hand in PySpark, on files: Spark's Kafka reader cannot be had from PyPI.
+"""The ad campaigns by hand in PySpark, on files; from Kafka it is pyspark_ads_kafka.py.
 
 All of it runs in the JVM: JSON, filter, a broadcast join, windows of 10 s in update mode.  What a
 batch has changed goes to Redis through foreachBatch.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -19,22 +19,26 @@ from pyspark.sql import functions as f
 
 from ads import ADS
 
+if TYPE_CHECKING:
+    import argparse
+
+    from pyspark.sql import DataFrame, SparkSession
+
 SCHEMA = (
     "user_id string, page_id string, ad_id string, ad_type string, event_type string, "
     "event_time long, ip_address string"
 )
 
 
-def main() -> None:
-    options = arguments()
-    spark = spark_session(options.scratch)
+def measure_views(
+    spark: SparkSession, events: DataFrame, options: argparse.Namespace, *, system: str
+) -> None:
+    """Counts the views of campaigns and writes them to Redis, whatever the events come from."""
     campaigns = f.broadcast(
         spark.createDataFrame(list(ADS.items()), "ad_id string, campaign string")
     )
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2)
     views = (
-        reader.json(str(options.data))
-        .where("event_type = 'view'")
+        events.where("event_type = 'view'")
         .selectExpr("ad_id", "timestamp_millis(event_time) as time")
         .withWatermark("time", "1 second")
         .join(campaigns, "ad_id")
@@ -62,7 +66,14 @@ def main() -> None:
         )
         query.awaitTermination()
 
-    measure_query(options, run, system="pyspark_ads", every_batch=True)
+    measure_query(options, run, system=system, every_batch=True)
+
+
+def main() -> None:
+    options = arguments()
+    spark = spark_session(options.scratch)
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2)
+    measure_views(spark, reader.json(str(options.data)), options, system="pyspark_ads")
     spark.stop()
 
 

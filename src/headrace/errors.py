@@ -8,18 +8,22 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 │   └── ConfigurationError unknown or malformed option
 ├── PlanError              correct, but cannot be planned
 │   └── UnsupportedStepError   names the alternative
+├── SqlError               a statement is wrong: line, column, the text with the place underlined
+│   └── SqlParseError      it is not written as Flink's SQL is
 ├── UserFunctionError      user code raised in a worker; original as __cause__
 ├── RecordError            a record that does not fit
 │   ├── TypeMismatchError  not of the declared type
 │   ├── BadMessageError    bytes from outside that the source's schema cannot read
-│   └── KeyTypeError       not usable as a key
+│   ├── KeyTypeError       not usable as a key
+│   └── EvaluationError    a function of SQL has no result for it
 ├── StateError             schema change, savepoint mismatch, corrupt page, misuse of state
 │   └── CheckpointMismatchError    the checkpoint is of another job, or of another program
 ├── ConnectorError         the outside world: missing file, refused connection, failing sink
 ├── JobError               illegal transition, Spark failed under the job
 │   ├── JobNotFoundError   no job, or several, with this id or name
 │   ├── JobNameInUseError  a running job has the name
-│   └── CheckpointLockedError  another driver runs on the checkpoint directory
+│   ├── CheckpointLockedError  another driver runs on the checkpoint directory
+│   └── NotLeaderError     asked of a dispatcher that does not lead
 ├── EnvironmentSetupError  Java or Spark is missing or of the wrong version
 └── InternalError          our bug: what to attach to a report
 
@@ -34,7 +38,7 @@ import re
 import sys
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -49,6 +53,7 @@ __all__ = [
     "DuplicateUidError",
     "EmptyProgramError",
     "EnvironmentSetupError",
+    "EvaluationError",
     "HeadraceError",
     "InternalError",
     "InvalidArgumentError",
@@ -57,10 +62,13 @@ __all__ = [
     "JobNotFoundError",
     "KeyTypeError",
     "MissingUidError",
+    "NotLeaderError",
     "PlanError",
     "ProgramError",
     "RecordError",
     "SavepointError",
+    "SqlError",
+    "SqlParseError",
     "StateError",
     "TypeMismatchError",
     "UndeclaredTypeError",
@@ -189,6 +197,65 @@ class UnsupportedStepError(PlanError):
     _at_users_line = True
 
 
+class PlaceInText(Protocol):
+    """A place in the text of a statement: headrace.sql.ast.TextPosition."""
+
+    @property
+    def line(self) -> int:
+        """Counted from 1."""
+
+    @property
+    def column(self) -> int:
+        """Counted from 1."""
+
+    def underlined(self) -> str:
+        """The line of the text, and below it a mark under the place."""
+
+
+class SqlError(HeadraceError, ValueError):
+    """A statement is wrong, or asks for what cannot be done.
+
+    Args:
+        position: the place in the statement's text (of any node of its syntax tree).
+
+    Attributes:
+        line: of the place, counted from 1; None if it is not known.
+        column: of the place, counted from 1.
+        text: the line of the statement with the place underlined.
+    """
+
+    line: int | None = None
+    column: int | None = None
+    text: str = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        position: PlaceInText | None = None,
+        where: object = None,
+        fix: str | None = None,
+    ) -> None:
+        if position is not None:
+            self.line, self.column, self.text = (
+                position.line,
+                position.column,
+                position.underlined(),
+            )
+            where = where or f"line {self.line}, column {self.column}"
+        super().__init__(message, where=where, fix=fix)
+
+    def _lines(self) -> list[str]:
+        lines = super()._lines()
+        shown = [f"    {line}" for line in self.text.splitlines()]
+        at = 2 if self.where else 1
+        return [*lines[:at], *shown, *lines[at:]]
+
+
+class SqlParseError(SqlError):
+    """A statement is not written as Flink's SQL is."""
+
+
 class RecordError(HeadraceError):
     """A record does not fit the step that received it."""
 
@@ -203,6 +270,10 @@ class BadMessageError(RecordError, ValueError):
 
 class KeyTypeError(RecordError, TypeError):
     """A key selector returned something that cannot be a key."""
+
+
+class EvaluationError(RecordError, ValueError):
+    """A function or cast of SQL has no result for a record: it names both, and the values."""
 
 
 class UserFunctionError(HeadraceError):
@@ -255,6 +326,10 @@ class JobNotFoundError(JobError):
 
 class JobNameInUseError(JobError):
     """A running job has the name, and names were asked to be unique."""
+
+
+class NotLeaderError(JobError):
+    """A dispatcher that does not lead was asked; `where` is the address of the leader, if any."""
 
 
 class CheckpointLockedError(JobError):

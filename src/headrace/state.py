@@ -10,8 +10,11 @@ Next: control/savepoints.py (the format), hosts/spark/state/tables.py (how entri
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import difflib
+import shutil
+import tempfile
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,7 +24,9 @@ from headrace.common.type_json import from_json, to_json
 from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
 from headrace.control import savepoints as stored_form
 from headrace.control.job_dir import JobDir
+from headrace.control.snapshot import SnapshotJob, take_savepoint
 from headrace.errors import InvalidArgumentError, SavepointError, StateError
+from headrace.hosts.continuous.checkpoints import SegmentCheckpoints
 from headrace.io.storage import Storage, absolute_target
 from headrace.runtime.savepoint.entries import check_state_name
 from headrace.runtime.savepoint.files import copy_rows, entries_of, write_rows
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.common.opaque import HostFrame, JsonObject, StateValue
+    from headrace.control.job_dir import Identity
     from headrace.control.savepoints import SavedOperator
     from headrace.control.state_names import States
     from headrace.spi.state import StateSpec
@@ -252,9 +258,25 @@ def _open(location: str) -> _SavedPlace | _CheckpointPlace:
             where=location,
             fix="give an execution.checkpointing.dir, or what `headrace savepoint` printed",
         )
+    continuous = SegmentCheckpoints(None, location)
+    if continuous.last_epoch() is not None:
+        return _SavedPlace(_saved_for_a_look(location, identity, continuous))
     place = _CheckpointPlace(location, identity.fingerprint.steps, job_dir.states.read())
     _ = place.batch_id  # where there is none, that is told at once
     return place
+
+
+def _saved_for_a_look(
+    location: str, identity: Identity, checkpoints: SegmentCheckpoints
+) -> stored_form.StoredSavepoint:
+    """A savepoint of a continuous job's newest epoch, for as long as this process lives."""
+    assert identity.fingerprint is not None
+    folder = tempfile.mkdtemp(prefix="headrace-state-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    job = SnapshotJob(
+        identity.job_id, identity.name or "", location, identity.fingerprint, checkpoints
+    )
+    return take_savepoint(job, folder)
 
 
 def _session() -> SparkSession:

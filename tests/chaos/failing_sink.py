@@ -92,6 +92,9 @@ class _Committer(Committer):
         owner = getattr(committer, "_log", committer)
         owner._storage = _TornStorage(owner._storage, orders)
 
+    def begin(self) -> None:
+        self._committer.begin()
+
     def commit(self, batch_id: int, committables: list[Any]) -> None:
         self._orders.fail_if_told("commit before")
         self._committer.commit(batch_id, committables)

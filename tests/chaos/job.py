@@ -36,6 +36,17 @@ SETTINGS = {
     "restart-strategy.exponential-delay.reset-backoff-threshold": "10 s",
 }
 
+# Continuous mode: all tasks run at the same time, so there must be slots for them.
+SLOTS = 16
+CONTINUOUS = {
+    "headrace.execution.mode": "continuous",
+    "execution.checkpointing.interval": "700 ms",
+    "execution.buffer-timeout.interval": "5 ms",
+    "spark.executor.cores": str(SLOTS),
+    "spark.cores.max": str(2 * SLOTS),
+}
+MODES: dict[str, dict[str, str]] = {"micro-batch": {}, "continuous": CONTINUOUS}
+
 
 class Disk:
     """A small disk for checkpoints: a tmpfs if we may mount one, else a folder like any other."""
@@ -72,8 +83,18 @@ class Disk:
 class Driver:
     """The driver of the job, over many processes and several checkpoints."""
 
-    def __init__(self, folder: Path, master: str, parallelism: int, medium: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        master: str,
+        parallelism: int,
+        medium: dict[str, Any],
+        mode: str = "micro-batch",
+        program: str = "program.py",
+    ) -> None:
         self.folder = folder
+        self._program = program
+        self._mode = mode
         self._medium = medium
         self.parallelism = parallelism
         self.restores = 0
@@ -98,7 +119,7 @@ class Driver:
         path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(TESTS / "chaos" / "program.py"), str(file)],
+                [sys.executable, str(TESTS / "chaos" / self._program), str(file)],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
@@ -163,6 +184,7 @@ class Driver:
     def _settings(self) -> dict[str, Any]:
         options = {
             **SETTINGS,
+            **MODES[self._mode],
             "spark.master": self._master,
             "execution.checkpointing.dir": str(self.checkpoint),
         }

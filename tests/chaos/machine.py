@@ -75,6 +75,7 @@ class Generator:
     """Makes one source file after the other, always the same ones for a seed."""
 
     def __init__(self, seed: int, *, entities: int = 40, events_per_file: int = 100) -> None:
+        self.seed = seed
         self._random = random.Random(f"{seed}/events")
         self._entities = [f"order-{number:03d}" for number in range(entities)]
         self._size = events_per_file

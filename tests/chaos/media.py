@@ -1,8 +1,8 @@
 """Where the job under attack reads and writes: folders of files, or the topics of a Kafka broker.
 
 In: a folder, what the generator makes.  Out: the source that publishes it, the output that the job
-has made so far, and the settings with which chaos/program.py finds both.
-Next: chaos/runner.py, which does not know the difference
+has made so far, the settings with which chaos/program.py finds both, and the verdict.
+Next: chaos/runner.py, which does not know the difference; chaos/sql_media.py for the job in SQL
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import zlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from chaos.checker import differences
+from chaos.machine import undisturbed
 from kafka_broker import KafkaServer
 
 if TYPE_CHECKING:
@@ -71,10 +73,47 @@ class Output(ABC):
         """Answers that were not seen before."""
 
 
+class Verdict(ABC):
+    """What the job should have written, and whether it has."""
+
+    @abstractmethod
+    def complete(self, output: Output) -> bool:
+        """Whether there is nothing left to wait for."""
+
+    @abstractmethod
+    def progress(self, output: Output) -> str:
+        """How far it is, for people."""
+
+    @abstractmethod
+    def differences(self) -> list[str]:
+        """Everything that is not as it should be."""
+
+
+class MachineVerdict(Verdict):
+    """Every event answered once, in order; every window written once."""
+
+    def __init__(self, medium: Medium, made: list[list[Event]]) -> None:
+        self._medium = medium
+        self._right = undisturbed(made)
+
+    def complete(self, output: Output) -> bool:
+        return output.rows >= self._right.count
+
+    def progress(self, output: Output) -> str:
+        return f"{output.rows:,} of {self._right.count:,} events are answered"
+
+    def differences(self) -> list[str]:
+        medium = self._medium
+        return differences(medium.rows("answers"), medium.rows("windows"), self._right)
+
+
 class Medium(ABC):
     """One way in and out of the job."""
 
-    faults: tuple[str, ...] = ()  # what can happen to it, beside what can happen to any job
+    program = "program.py"  # the job, in this folder
+    interval_s = 0.5  # a new file of events appears so often
+    # what can happen to it, beside what can happen to any job
+    faults: tuple[str, ...] = ("failing sink",)
 
     @abstractmethod
     def source(self, generator: Generator, interval_s: float) -> Source:
@@ -91,6 +130,10 @@ class Medium(ABC):
     @abstractmethod
     def rows(self, sink: str) -> list[dict[str, Any]]:
         """All that a sink has written, the rows of an entity in their order."""
+
+    def verdict(self, made: list[list[Event]]) -> Verdict:
+        """What the job should have written for all files."""
+        return MachineVerdict(self, made)
 
     def close(self) -> None:  # noqa: B027 - files need none
         """End what was started."""
@@ -154,16 +197,16 @@ class _FileOutput(Output):
 class Kafka(Medium):
     """Topics of a broker that dies and comes back; readers see committed transactions only."""
 
-    faults = ("broker",)
+    faults = (*Medium.faults, "broker")
+    topics: tuple[str, ...] = ("in", *SINKS)
 
     def __init__(self, folder: Path) -> None:
         home = folder / "kafka"
         home.mkdir()
         self.broker = KafkaServer(home)
         self.broker.start()
-        for topic in ("in", *SINKS):
-            # Event time begins in 1970 here, and retention goes by the timestamps of messages.
-            self.broker.create_topic(PARTITIONS, topic, retention_ms="-1")
+        for topic in self.topics:
+            self.broker.create_topic(PARTITIONS, topic)
 
     def source(self, generator: Generator, interval_s: float) -> Source:
         return _Producer(self.broker.bootstrap, generator, interval_s)

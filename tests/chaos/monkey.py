@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaos.failing_sink import POINTS
 from chaos.media import Kafka
+from chaos.sql_media import SqlMedium
 from standalone import Process, kill, kill_session, processes_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
 STOP_PATIENCE_S = 120.0
 BUSY_PATIENCE_S = 5.0  # for a batch to begin
 FULL_PATIENCE_S = 30.0  # for a batch to end
+# Faults of what some media have, and why others have them not.
+OF_MEDIA = {
+    "failing sink": "its sink is the connector's own",
+    "broker": "needs Kafka",
+    "database": "needs PostgreSQL",
+    "connection": "needs PostgreSQL",
+}
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,8 @@ class Monkey:
         """Why a fault is not possible; empty if it is."""
         if kind in ("executor", "worker") and self.cluster is None:
             return "needs a cluster"
-        if kind == "broker" and kind not in self.medium.faults:
-            return "needs Kafka"
+        if kind in OF_MEDIA and kind not in self.medium.faults:
+            return OF_MEDIA[kind]
         return self.driver.disk.why_not if kind == "full disk" else ""
 
     def strike(self, fault: Fault) -> str:
@@ -169,6 +177,23 @@ class Monkey:
         self.medium.broker.start()
         return f"{'killed' if hard else 'stopped'}, away for {away_s:.1f} s"
 
+    def kill_database(self, dice: tuple[float, ...]) -> str:
+        """The database at once, which empties unlogged tables, or in good order."""
+        assert isinstance(self.medium, SqlMedium)
+        hard = dice[0] < 0.7
+        self.medium.database.stop(signal.SIGQUIT if hard else signal.SIGINT)
+        away_s = 1 + 9 * dice[1]
+        time.sleep(away_s)
+        self.medium.database.start()
+        return f"{'killed' if hard else 'stopped'}, away for {away_s:.1f} s"
+
+    def cut_connection(self, dice: tuple[float, ...]) -> str:
+        """At one of the next messages; the database may still get it, COMMIT for one."""
+        assert isinstance(self.medium, SqlMedium)
+        message, deliver = int(dice[0] * 12), dice[1] < 0.5
+        self.medium.proxy.cut_at(message, deliver=deliver)
+        return f"message {message}, {'only its answer is' if deliver else 'it is'} lost"
+
     # --- processes ---------------------------------------------------------------------------
 
     def _processes(self) -> list[Process]:
@@ -197,4 +222,6 @@ FAULTS: dict[str, Callable[[Monkey, tuple[float, ...]], str]] = {
     "failing sink": Monkey.break_sink,
     "full disk": Monkey.fill_disk,
     "broker": Monkey.kill_broker,
+    "database": Monkey.kill_database,
+    "connection": Monkey.cut_connection,
 }

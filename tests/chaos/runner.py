@@ -23,11 +23,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chaos.checker import differences
-from chaos.job import Driver, log_tail, now
-from chaos.machine import Generator, undisturbed
+from chaos.job import MODES, SLOTS, Driver, log_tail, now
+from chaos.machine import Generator
 from chaos.media import Files, Kafka, Medium
 from chaos.monkey import FAULTS, STOP_PATIENCE_S, Fault, Monkey, schedule
+from chaos.sql_media import SqlFiles, SqlKafka
 from standalone import Cluster
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ if TYPE_CHECKING:
 
 RECOVERY_PATIENCE_S = 300.0
 MOST_DRIVER_ENDS = 10  # that nobody ordered
-MEDIA: dict[str, type[Files] | type[Kafka]] = {"files": Files, "kafka": Kafka}
+MET_LATER = ("failing sink", "full disk", "connection")
+MEDIA: dict[tuple[str, str], Callable[[Path], Medium]] = {
+    ("machine", "files"): Files,
+    ("machine", "kafka"): Kafka,
+    ("sql", "files"): SqlFiles,
+    ("sql", "kafka"): SqlKafka,
+}
 
 
 @dataclass
@@ -59,7 +65,7 @@ class Experiment:
         *,
         cluster: Cluster | None,
         medium: Medium | None = None,
-        interval_s: float = 0.5,
+        mode: str = "micro-batch",
         tell: Callable[[str], None] = print,
     ) -> None:
         self.seed = seed
@@ -69,10 +75,12 @@ class Experiment:
         self._began = now()
         self._generator = Generator(seed)
         self._medium = medium or Files(folder)
-        self._source = self._medium.source(self._generator, interval_s)
+        self._source = self._medium.source(self._generator, self._medium.interval_s)
         self._output = self._medium.output()
-        master = "local[2]" if cluster is None else cluster.url
-        self.driver = Driver(folder, master, 2, self._medium.settings())
+        threads = 2 if mode == "micro-batch" else SLOTS
+        master = f"local[{threads}]" if cluster is None else cluster.url
+        program = self._medium.program
+        self.driver = Driver(folder, master, 2, self._medium.settings(), mode, program)
         self.monkey = Monkey(self.driver, cluster, self._medium)
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="chaos-watcher", daemon=True)
@@ -110,7 +118,7 @@ class Experiment:
 
     def _published_by(self, fault: Fault) -> int:
         # A sink's order or a full disk need not be met by the batch that is already under way.
-        return self._source.published + (2 if fault.kind in ("failing sink", "full disk") else 0)
+        return self._source.published + (2 if fault.kind in MET_LATER else 0)
 
     def wait_for_recovery(self) -> None:
         """Until the job has recovered from all faults so far."""
@@ -119,12 +127,12 @@ class Experiment:
     def finish(self) -> list[str]:
         """Let the job answer everything, end it, and compare; the differences."""
         self._source.stop()
-        right = undisturbed(self._generator.made)
+        verdict = self._medium.verdict(self._generator.made)
         with contextlib.suppress(TimeoutError):  # the comparison says what is missing
-            self._wait(lambda: self._output.rows >= right.count, "answered everything")
-        self.tell(f"{self._output.rows:,} of {right.count:,} events are answered; draining")
+            self._wait(lambda: verdict.complete(self._output), "answered everything")
+        self.tell(f"{verdict.progress(self._output)}; draining")
         stopped = self.driver.stop(drain=True, patience_s=STOP_PATIENCE_S)
-        found = differences(self._medium.rows("answers"), self._medium.rows("windows"), right)
+        found = verdict.differences()
         return found if stopped else ["the job did not drain", *found]
 
     # --- watching ----------------------------------------------------------------------------
@@ -182,13 +190,15 @@ def summary(strikes: list[Strike]) -> str:
     return "\n".join(lines)
 
 
-def run(folder: Path, seed: int, seconds: float, medium: str) -> int:
+def run(
+    folder: Path, seed: int, seconds: float, medium: Callable[[Path], Medium], mode: str
+) -> int:
     """The experiment on a cluster of two workers; the exit code."""
     (folder / "cluster").mkdir()
     with (
-        Cluster(folder / "cluster") as cluster,
+        Cluster(folder / "cluster", cores=1 if mode == "micro-batch" else SLOTS) as cluster,
         Experiment(
-            folder, seed, cluster=cluster, medium=MEDIA[medium](folder), tell=_print
+            folder, seed, cluster=cluster, medium=medium(folder), mode=mode, tell=_print
         ) as experiment,
     ):
         monkey = experiment.monkey
@@ -223,16 +233,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=300, help="how long faults happen")
     parser.add_argument("--seed", type=int, default=None, help="repeats a schedule")
-    parser.add_argument("--medium", choices=sorted(MEDIA), default="files")
+    parser.add_argument("--job", choices=sorted({job for job, _ in MEDIA}), default="machine")
+    parser.add_argument("--medium", choices=sorted({m for _, m in MEDIA}), default="files")
+    parser.add_argument("--mode", choices=sorted(MODES), default="micro-batch")
     parser.add_argument("--keep", action="store_true", help="keep files and logs")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     folder = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
-    _print(f"seed {seed}, {options.seconds:.0f} s, files in {folder}")
+    _print(
+        f"seed {seed}, {options.seconds:.0f} s, {options.job}, {options.mode}, files in {folder}"
+    )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so end what was started
     code = 1
     try:
-        code = run(folder, seed, options.seconds, options.medium)
+        medium = MEDIA[options.job, options.medium]
+        code = run(folder, seed, options.seconds, medium, options.mode)
     finally:
         if code == 0 and not options.keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,8 @@ from chaos.machine import Generator, undisturbed
 from chaos.media import Files, Kafka
 from chaos.monkey import FAULTS, Fault, schedule
 from chaos.runner import Experiment
+from chaos.sql_media import SqlFiles, sql_differences
+from chaos.sql_text import right_totals
 from standalone import Cluster
 
 if TYPE_CHECKING:
@@ -51,6 +53,24 @@ def test_nothing_is_lost_or_repeated_when_driver_python_and_sink_die_and_the_job
 
 @pytest.mark.cluster
 @pytest.mark.timeout(900)
+def test_continuous_mode_loses_and_repeats_nothing_when_driver_python_and_sink_die(
+    tmp_path: Path,
+) -> None:
+    with Experiment(tmp_path, SEED, cluster=None, mode="continuous") as experiment:
+        experiment.wait_for_start()
+        experiment.strike(fault("python worker", 0.0, 0.9))
+        experiment.strike(fault("failing sink", 0.7, 0.3))  # in the middle of a commit
+        experiment.strike(fault("driver", 0.9))
+        experiment.strike(fault("savepoint and rescale", 0.5))
+        experiment.wait_for_recovery()
+        assert experiment.finish() == []
+    whats = {strike.kind: strike.what for strike in experiment.strikes}
+    assert whats["savepoint and rescale"] == "parallelism 2 to 3"
+
+
+@pytest.mark.slow  # two minutes; `make chaos` has longer ones
+@pytest.mark.cluster
+@pytest.mark.timeout(900)
 def test_an_executor_that_is_killed_costs_no_event_and_no_driver(tmp_path: Path) -> None:
     (tmp_path / "cluster").mkdir()
     with (
@@ -65,6 +85,7 @@ def test_an_executor_that_is_killed_costs_no_event_and_no_driver(tmp_path: Path)
     assert experiment.driver_ends == 0
 
 
+@pytest.mark.slow  # two minutes; `make chaos` has longer ones
 @pytest.mark.cluster
 @pytest.mark.timeout(900)
 def test_kafka_in_and_out_loses_and_repeats_nothing_when_driver_sink_and_broker_die(
@@ -80,6 +101,25 @@ def test_kafka_in_and_out_loses_and_repeats_nothing_when_driver_sink_and_broker_
         assert experiment.finish() == []
     whats = {strike.kind: strike.what for strike in experiment.strikes}
     assert whats["broker"].startswith("killed")
+    assert whats["savepoint and rescale"] == "parallelism 2 to 3"
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(900)
+def test_sql_gives_the_table_of_a_batch_when_worker_database_and_driver_die_and_it_is_rescaled(
+    tmp_path: Path,
+) -> None:
+    with Experiment(tmp_path, SEED, cluster=None, medium=SqlFiles(tmp_path)) as experiment:
+        experiment.wait_for_start()
+        experiment.strike(fault("python worker", 0.0, 0.9))
+        experiment.strike(fault("connection", 0.3, 0.3))
+        experiment.strike(fault("database", 0.0, 0.2))
+        experiment.strike(fault("driver", 0.9))
+        experiment.strike(fault("savepoint and rescale", 0.5))
+        experiment.wait_for_recovery()
+        assert experiment.finish() == []
+    whats = {strike.kind: strike.what for strike in experiment.strikes}
+    assert whats["database"].startswith("killed")
     assert whats["savepoint and rescale"] == "parallelism 2 to 3"
 
 
@@ -159,3 +199,15 @@ def test_some_alerts_are_right() -> None:
     right = undisturbed([generator.next_file() for _ in range(20)])
     alerts = [step["alert"] for steps in right.steps.values() for step in steps if step["alert"]]
     assert 0 < len(alerts) < 100
+
+
+def test_the_checker_of_sql_sees_one_event_that_is_lost_repeated_or_graded_otherwise() -> None:
+    generator = Generator(SEED)
+    files = [generator.next_file() for _ in range(40)]
+    right = right_totals(SEED, files)
+    assert len({grade for grade, *_ in right}) > 3
+    for changed in ([*files[:-1], files[-1][:-1]], [*files[:-1], [*files[-1], files[-1][0]]]):
+        told = sql_differences(right_totals(SEED, changed), right, "the table")
+        assert len(told) == 2, told
+    assert sql_differences(right_totals(SEED + 1, files), right, "the table")
+    assert sql_differences(right, right, "the table") == []

@@ -47,7 +47,7 @@ class Total(ProcessWindowFunction):
         yield (key, context.window().start, total, executor)
 
 
-def main(master, out):
+def main(master, out, mode, cores):
     configuration = Configuration()
     settings = {
         "spark.master": master,
@@ -55,8 +55,9 @@ def main(master, out):
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.executor.memory": "512m",
-        "spark.executor.cores": "1",
-        "spark.cores.max": "2",
+        "headrace.execution.mode": mode,
+        "spark.executor.cores": cores,
+        "spark.cores.max": str(2 * int(cores)),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
         "execution.checkpointing.dir": f"{out}/checkpoint",
@@ -102,15 +103,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield started
 
 
+@pytest.mark.parametrize(("mode", "cores"), [("micro-batch", 1), ("continuous", 2)])
 def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
-    cluster: Cluster, tmp_path: Path
+    mode: str, cores: int, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    with Cluster(tmp_path_factory.mktemp("cluster"), cores=cores) as cluster:
+        runs_on_both_executors(cluster, mode, cores, tmp_path)
+
+
+def runs_on_both_executors(cluster: Cluster, mode: str, cores: int, tmp_path: Path) -> None:
     (tmp_path / "shops.py").write_text(PROGRAM)
     (tmp_path / "pricing.py").write_text("def price_of(number):\n    return number * 3 + 1\n")
     scratch = tmp_path / "tmp"
     scratch.mkdir()
     script = subprocess.run(
-        [sys.executable, "shops.py", cluster.url, str(tmp_path / "out")],
+        [sys.executable, "shops.py", cluster.url, str(tmp_path / "out"), mode, str(cores)],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(scratch), "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,

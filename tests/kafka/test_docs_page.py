@@ -49,3 +49,4 @@ def test_the_programs_of_the_page_run(
     lines = capfd.readouterr().out.splitlines()
     assert lines[:3] == ["1> HOME", "user:1> (ann,home,0,0)", "good:1> home"]
     assert lines[3].startswith("bad:1> ('clicks', 1, 0, \"UnicodeDecodeError")
+    assert lines[4:] == ["stream:1> home"]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
-import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.datastream.connectors.kafka import KafkaSource
-from headrace.missing import MissingName
 from kafka_sinks import end_offset_is_stable, new_prefix, unfinished
+from killing import kill_again_and_again
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
 
 NUMBERS = 3_000
 PROGRAM = """
-import sys
+import sys, time
 from headrace.common import Configuration, SimpleStringSchema, Types
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.base import DeliveryGuarantee
@@ -51,9 +47,12 @@ def from_kafka(topic):
     )
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
 
-folder, source, brokers, topic, prefix = sys.argv[1:]
+folder, source, brokers, topic, prefix, mode = sys.argv[1:]
 configuration = Configuration()
 configuration.set_string("headrace.execution.host", "local")
+configuration.set_string("headrace.execution.mode", mode)
+if mode == "continuous":
+    configuration.set_string("execution.checkpointing.interval", "50 ms")
 configuration.set_string("execution.checkpointing.dir", f"{folder}/checkpoint")
 configuration.set_string("headrace.checkpoint.lease", "1 s")
 configuration.set_string("source.max-records-per-batch", "40")
@@ -61,6 +60,13 @@ env = StreamExecutionEnvironment.get_execution_environment(configuration)
 env.set_parallelism(2)
 numbers = env.from_sequence(1, int(source)) if source.isdigit() else from_kafka(source)
 numbers = numbers.uid("numbers")
+
+def slowly(number):
+    time.sleep(0.005)
+    return number
+
+if mode == "continuous":  # or all would be in its buffers before the first epoch ends
+    numbers = numbers.map(slowly).uid("slowly")
 totals = numbers.key_by(lambda n: int(n) % 3).process(Total(), Types.STRING()).uid("total")
 schema = (
     KafkaRecordSerializationSchema.builder()
@@ -81,42 +87,30 @@ env.execute("totals")
 """
 
 
-def test_a_job_that_is_killed_writes_every_record_once(tmp_path: Path, kafka: KafkaServer) -> None:
-    write_with_kills(str(NUMBERS), tmp_path, kafka)
+@pytest.mark.parametrize("mode", ["micro-batch", "continuous"])
+def test_a_job_that_is_killed_writes_every_record_once(
+    tmp_path: Path, kafka: KafkaServer, mode: str
+) -> None:
+    write_with_kills(str(NUMBERS), tmp_path, kafka, mode)
 
 
-@pytest.mark.skipif(isinstance(KafkaSource, MissingName), reason="KafkaSource is not there yet")
+@pytest.mark.parametrize("mode", ["micro-batch", "continuous"])
 def test_a_job_that_is_killed_takes_every_record_from_kafka_to_kafka_once(
-    tmp_path: Path, kafka: KafkaServer
+    tmp_path: Path, kafka: KafkaServer, mode: str
 ) -> None:
     source = kafka.create_topic(4)
     kafka.send(source, [str(n) for n in range(1, NUMBERS + 1)])
-    write_with_kills(source, tmp_path, kafka)
+    write_with_kills(source, tmp_path, kafka, mode)
 
 
-def write_with_kills(source: str, tmp_path: Path, kafka: KafkaServer) -> None:
+def write_with_kills(source: str, tmp_path: Path, kafka: KafkaServer, mode: str) -> None:
     """Totals of the numbers of a source, in a process that is killed four times."""
     topic, prefix = kafka.create_topic(2), new_prefix()
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, str(program), str(tmp_path), source]
-    command += [kafka.bootstrap, topic, prefix]
-    dice = random.Random(7)
-    killed = 0
-    for _ in range(4):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        before = _batches(tmp_path)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and _batches(tmp_path) < before + 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        time.sleep(dice.random() * 0.1)
-        killed += process.poll() is None
-        process.kill()
-        process.communicate()
-    assert killed >= 3
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
+    command += [kafka.bootstrap, topic, prefix, mode]
+    kill_again_and_again(command, lambda: _batches(tmp_path), seed=7)
 
     assert unfinished(kafka, prefix) == {}
     assert end_offset_is_stable(kafka, topic)

@@ -36,7 +36,7 @@ from headrace.errors import (
 )
 from headrace.io.server_calls import Retries
 from headrace.testing.connectors import SinkDriver
-from kafka_sinks import new_prefix, numbers, text_sink, unfinished
+from kafka_sinks import new_prefix, numbers, settle, text_sink
 from services import free_port
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_key_value_headers_timestamp_and_topic_are_written(
     job = job_for(kafka, serializer, guarantee)
     times = [1_700_000_000_000 + n for n in range(3)]
     write(job, [{"k": f"k{n}", "v": n} for n in range(3)], times)
-    unfinished(kafka, "test-")
+    settle(kafka, red, blue)
     found = [*kafka.read(red), *kafka.read(blue)]
     assert [m.topic() for m in found] == [red, red, blue]
     assert [(m.key(), m.value()) for m in found] == [
@@ -210,7 +210,7 @@ def test_a_schema_of_ones_own_may_leave_records_out(kafka: KafkaServer) -> None:
     job = job_for(kafka, Odd(topic), DeliveryGuarantee.EXACTLY_ONCE)
     write(job, [1, 2, 3])
     assert job.stage(1, [2, 4]) == []  # nothing written: nothing to commit, and nothing left open
-    unfinished(kafka, "test-")
+    settle(kafka, topic)
     assert [(m.value(), m.partition()) for m in kafka.read(topic)] == [(b"1", 1), (b"3", 1)]
 
 
@@ -296,7 +296,7 @@ def test_a_message_that_the_topic_does_not_take_is_told_with_its_partition(
         job.run(0, ["1" * 5000])
     assert "max.message.bytes" in (caught.value.fix or "")
     job.run(0, [1])
-    unfinished(kafka, "test-")
+    settle(kafka, topic)
     assert numbers(kafka, topic) == [1]
 
 

@@ -49,6 +49,9 @@ class Program:
     examples: tuple[tuple[str, Any], ...]
     # Whether inputs are also generated from the strategy (golden and fresh ones).
     generated: bool
+    # Reduces or aggregates sessions: PyFlink loses records when one bridges two sessions, so that
+    # fresh inputs come in the order of time, where none does.
+    merges: bool
 
 
 PROGRAMS: dict[str, Program] = {}
@@ -66,6 +69,7 @@ def program(
     mode: str = "process",
     examples: Mapping[str, Any] | None = None,
     generated: bool = True,
+    merges: bool = False,
 ) -> Callable[[Build], Build]:
     """Registers a function as a program; its group is the first word of its module, if known."""
 
@@ -89,6 +93,7 @@ def program(
             mode=mode,
             examples=tuple((examples or {}).items()),
             generated=generated,
+            merges=merges,
         )
         return build
 

@@ -56,7 +56,7 @@ class PyFlinkSession:
             return self._run(cases, Path(scratch))
 
     def _run(self, cases: list[Case], scratch: Path) -> dict[str, Outcome]:
-        cases_file, results_file, log = scratch / "cases", scratch / "results", scratch / "log"
+        cases_file, results_file = scratch / "cases", scratch / "results"
         lines = [
             json.dumps(
                 {
@@ -69,37 +69,44 @@ class PyFlinkSession:
             for case in cases
         ]
         cases_file.write_text("\n".join(lines), encoding="utf-8")
-        command = [
-            str(setup_venv.PYTHON),
-            str(HERE / "run_pyflink.py"),
-            str(cases_file),
-            str(results_file),
-        ]
-        with log.open("wb") as output:
-            # A session of its own, so that a timeout ends the JVM as well.
-            process = subprocess.Popen(
-                command,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=_environment(),
-                cwd=scratch,
-                start_new_session=True,
-            )
-            try:
-                code = process.wait(timeout=120 + 10 * len(cases))
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
-                _end_group(process)
-        tail = log.read_text(encoding="utf-8", errors="replace")[-4000:]
-        if os.environ.get("HEADRACE_ORACLE_LOG"):
-            shutil.copy(log, os.environ["HEADRACE_ORACLE_LOG"])
-        if code != 0:
-            how = "took too long" if code is None else f"ended with exit code {code}"
-            raise OracleError(f"the PyFlink process {how}; end of its log:\n{tail}")
+        run_script(
+            HERE / "run_pyflink.py", [cases_file, results_file], scratch, 120 + 10 * len(cases)
+        )
         head, *rest = (json.loads(line) for line in results_file.open(encoding="utf-8"))
         self.version = head["pyflink"]
         return {entry["id"]: entry["outcome"] for entry in rest}
+
+
+def run_script(script: Path, arguments: list[Path], scratch: Path, timeout_s: float) -> None:
+    """Run a script with PyFlink's Python, in a process group that ends with it.
+
+    Raises:
+        OracleError: it failed or took too long; carries the end of its log.
+    """
+    log = scratch / "log"
+    command = [str(setup_venv.PYTHON), str(script), *map(str, arguments)]
+    with log.open("wb") as output:
+        # A session of its own, so that a timeout ends the JVM as well.
+        process = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=_environment(),
+            cwd=scratch,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end_group(process)
+    tail = log.read_text(encoding="utf-8", errors="replace")[-4000:]
+    if os.environ.get("HEADRACE_ORACLE_LOG"):
+        shutil.copy(log, os.environ["HEADRACE_ORACLE_LOG"])
+    if code != 0:
+        how = "took too long" if code is None else f"ended with exit code {code}"
+        raise OracleError(f"the PyFlink process {how}; end of its log:\n{tail}")
 
 
 def _environment() -> dict[str, str]:

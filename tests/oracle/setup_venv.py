@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-VENV = HERE.parent.parent / ".venv-oracle"
+# Several checkouts may share one.
+VENV = Path(os.environ.get("HEADRACE_ORACLE_VENV", HERE.parent.parent / ".venv-oracle"))
 PYTHON = VENV / "bin" / "python"
 REQUIREMENTS = HERE / "requirements.txt"
 CONSTRAINTS = HERE / "constraints.txt"

@@ -1,4 +1,4 @@
-"""Lists PyFlink's public DataStream names and signatures, as facts to compare headrace with.
+"""Lists PyFlink's public names and signatures, as facts to compare headrace with.
 
 Run with PyFlink's own interpreter; the output is committed, so that the test needs no PyFlink:
 
@@ -53,6 +53,35 @@ MODULES = (
     "pyflink.datastream.state_backend",
     "pyflink.datastream.checkpoint_storage",
     "pyflink.datastream.window",
+    "pyflink.table",
+    "pyflink.table.catalog",
+    "pyflink.table.changelog_mode",
+    "pyflink.table.compiled_plan",
+    "pyflink.table.data_view",
+    "pyflink.table.descriptors",
+    "pyflink.table.environment_settings",
+    "pyflink.table.explain_detail",
+    "pyflink.table.expression",
+    "pyflink.table.expressions",
+    "pyflink.table.functions",
+    "pyflink.table.model_descriptor",
+    "pyflink.table.module",
+    "pyflink.table.plan_reference",
+    "pyflink.table.resolved_expression",
+    "pyflink.table.result_kind",
+    "pyflink.table.schema",
+    "pyflink.table.sql_dialect",
+    "pyflink.table.statement_set",
+    "pyflink.table.table",
+    "pyflink.table.table_config",
+    "pyflink.table.table_descriptor",
+    "pyflink.table.table_environment",
+    "pyflink.table.table_pipeline",
+    "pyflink.table.table_result",
+    "pyflink.table.table_schema",
+    "pyflink.table.types",
+    "pyflink.table.udf",
+    "pyflink.table.window",
 )
 
 # Methods that hand a PyFlink object to the JVM or take one from it: no part of a user's program.

@@ -20,7 +20,7 @@ from headrace.datastream.expressions import col
 from headrace.errors import RecordError
 from headrace.expr.functions import FUNCTIONS
 from headrace.expr.kernels import kernel_of
-from headrace.expr.nodes import Call, Column, walk
+from headrace.expr.nodes import CallNode, FieldNode, walk
 from headrace.expr.rows import row_function
 
 CODEC = codec_for(RECORD)
@@ -29,7 +29,7 @@ FAILED = "no result"
 
 
 def fields_of(expression: Any) -> list[str]:
-    return sorted({part.name for part in walk(expression.node) if isinstance(part, Column)})
+    return sorted({part.name for part in walk(expression.node) if isinstance(part, FieldNode)})
 
 
 def by_row(expression: Any, record: Row) -> Any:
@@ -53,7 +53,7 @@ def by_arrow(expression: Any, records: list[Row]) -> list[Any]:
 
 def has_short_cuts(expression: Any) -> bool:
     """A part that fails may be left out by rows: behind None, or behind what decides alone."""
-    return sum(isinstance(part, Call) for part in walk(expression.node)) > 1
+    return sum(isinstance(part, CallNode) for part in walk(expression.node)) > 1
 
 
 def record_with(values: dict[str, Any]) -> Row:

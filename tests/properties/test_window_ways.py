@@ -23,7 +23,7 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from headrace.runtime.operators.keyed import rolling_reduce
+from headrace.runtime.operators.rolling import rolling_reduce
 from headrace.runtime.windows import panes
 from headrace.runtime.windows.aligned import AlignedWindows
 from headrace.runtime.windows.general import GeneralWindows

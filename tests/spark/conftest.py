@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.hosts.spark.fast_start import home_without_zip
+from spark_session import local_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STATE_STORE = "spark.sql.streaming.stateStore"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    from pyspark.sql import SparkSession
+
 # Generous: the machine may be busy with other things.
 PATIENCE_S = 240.0
 
@@ -38,31 +38,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session with two cores; environments made in the same process share it."""
     scratch = tmp_path_factory.mktemp("spark")
     with home_without_zip():  # as headrace's own session: every Python process starts faster
-        session = _session(scratch)
+        session = local_session(scratch, 2)
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
-
-
-def _session(scratch: Path) -> SparkSession:
-    return (
-        SparkSession.builder.master("local[2]")
-        .appName("headrace-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.memory", "2g")
-        .config("spark.local.dir", str(scratch / "local"))
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.python.unix.domain.socket.enabled", "true")  # as headrace's own session
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.adaptive.enabled", "false")
-        .config(f"{STATE_STORE}.providerClass", ROCKSDB)
-        .config(f"{STATE_STORE}.rocksdb.changelogCheckpointing.enabled", "true")
-        .getOrCreate()
-    )
 
 
 @pytest.fixture

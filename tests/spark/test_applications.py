@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections import Counter
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from headrace.table import EnvironmentSettings, TableEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +49,8 @@ def received(kafka: KafkaServer, topic: str) -> list[dict[str, Any]]:
     return [json.loads(message.value()) for message in kafka.read(topic)]
 
 
-def test_ad_campaigns_counts_views_and_nothing_else(
-    application: Any, make_env: MakeEnv, kafka: KafkaServer, redis_server: RedisServer
-) -> None:
-    topic = kafka.create_topic(4)
+def ad_events(kafka: KafkaServer, topic: str, redis_server: RedisServer) -> Counter[Any]:
+    """Puts events into a topic and campaigns into Redis; the views of (campaign, start in ms)."""
     start = 1_700_000_000_000
     events = [
         {
@@ -66,24 +67,56 @@ def test_ad_campaigns_counts_views_and_nothing_else(
     with redis_server.client() as redis:
         redis.hset("ads", mapping={f"ad-{number}": f"c{number % 3}" for number in range(6)})
     kafka.send(topic, [json.dumps(event) for event in events])
+    views: Counter[Any] = Counter()
+    for event in events:
+        if event["event_type"] == "view":
+            number = int(event["ad_id"][3:])
+            window = event["event_time"] // 10_000 * 10_000
+            views["unknown" if number == 6 else f"c{number % 3}", window] += 1
+    return views
+
+
+def test_ad_campaigns_counts_views_and_nothing_else(
+    application: Any, make_env: MakeEnv, kafka: KafkaServer, redis_server: RedisServer
+) -> None:
+    topic = kafka.create_topic(4)
+    views = ad_events(kafka, topic, redis_server)
     env = make_env()
 
     application("ad_campaigns").build(env, kafka.bootstrap, topic, redis_server.url, bounded=True)
     env.execute("ads")
 
-    views: Counter[tuple[str, str]] = Counter()
-    for event in events:
-        if event["event_type"] == "view":
-            number = int(event["ad_id"][3:])
-            window = str(event["event_time"] // 10_000 * 10_000)
-            views["unknown" if number == 6 else f"c{number % 3}", window] += 1
     with redis_server.client() as redis:
         found = {
-            (campaign, window): int(count)
+            (campaign, int(window)): int(count)
             for campaign in ("c0", "c1", "c2", "unknown")
             for window, count in redis.hgetall(f"campaign:{campaign}").items()
         }
     assert found == dict(views)
+
+
+def test_ad_campaigns_in_sql(
+    application: Any, kafka: KafkaServer, redis_server: RedisServer
+) -> None:
+    topic = kafka.create_topic(4)
+    views = ad_events(kafka, topic, redis_server)
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "2")
+
+    program = application("ad_campaigns_sql")
+    job = program.build(t_env, kafka.bootstrap, topic, redis_server.url, bounded=True)
+    t_env.execute_sql(job).wait()
+
+    with redis_server.client() as redis:
+        hashes = [redis.hgetall(key) for key in redis.scan_iter("views:*")]
+    found = {
+        (each["campaign"], _millis(each["window_start"])): int(each["total"]) for each in hashes
+    }
+    assert found == dict(views)
+
+
+def _millis(text: str) -> int:
+    return int(datetime.fromisoformat(f"{text}+00:00").timestamp() * 1000)
 
 
 def test_state_machine_tells_every_event_that_breaks_a_rule(

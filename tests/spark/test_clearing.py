@@ -81,7 +81,7 @@ def lose_the_newest_batch(query: Path) -> None:
     for folder, first in (("commits", newest), ("offsets", newest + 1)):
         for file in (query / folder).iterdir():
             # the mark itself, its checksum, or what a stopped run has half written
-            if int(file.name.removeprefix(".").partition(".")[0]) >= first:
+            if int(file.name.lstrip(".").partition(".")[0]) >= first:
                 file.unlink()
 
 

@@ -16,7 +16,7 @@ from expressions import RECORD, VALUES, exact, expressions
 from headrace.common import Row
 from headrace.errors import RecordError
 from headrace.expr.functions import FUNCTIONS
-from headrace.expr.nodes import Column, walk
+from headrace.expr.nodes import FieldNode, walk
 from headrace.expr.rows import row_function
 from headrace.expr.types import type_of
 from headrace.hosts.spark.native.columns import BODIES, column_of
@@ -43,7 +43,7 @@ def tables() -> list[tuple[list[Row], list[Any]]]:
     """Expressions of the same fields, with all combinations of extremes of these fields."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for expression in (e for group in expressions().values() for e in group):
-        names = sorted({p.name for p in walk(expression.node) if isinstance(p, Column)})
+        names = sorted({p.name for p in walk(expression.node) if isinstance(p, FieldNode)})
         found.setdefault(tuple(names), []).append(expression)
     return [(records_of(names), group) for names, group in found.items()]
 

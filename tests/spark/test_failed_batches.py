@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from headrace.datastream import KeyedProcessFunction
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.hosts.spark.state.checkpoint_files import last_batch
+from headrace.hosts.spark.state.unloading import LoadedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,3 +118,45 @@ def test_a_run_that_has_failed_stores_no_snapshot_any_more(
     time.sleep(MAINTENANCE_S + 5)
     found = sorted(file.name for file in checkpoint.glob("query/state/0/*/*.zip"))
     assert found == ["1.zip", "1.zip"]
+
+
+def test_unloading_waits_for_a_snapshot_that_is_being_stored(
+    make_env: Callable[..., StreamExecutionEnvironment],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    providers: list[Any] = []
+    held, finish, unloaded = threading.Event(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        lock = providers[0].maintenanceLock().readLock()
+        lock.lock()  # as Spark's maintenance does
+        held.set()
+        finish.wait(60)
+        lock.unlock()
+
+    storing = threading.Thread(target=hold, daemon=True)
+    real = LoadedState._unload
+
+    def unload(self: LoadedState, store: Any) -> None:
+        if not providers:
+            providers.extend(self._providers(store))
+            storing.start()
+            assert held.wait(60)
+        real(self, store)
+        unloaded.set()
+
+    monkeypatch.setattr(LoadedState, "_unload", unload)
+    env = make_env({"execution.checkpointing.dir": str(tmp_path / "checkpoint")})
+    counted = env.from_source(Numbers(2), None, "numbers").uid("numbers").key_by(lambda p: p[0])
+    totals = counted.process(Total(tmp_path / "failed", 9), output_type=PAIR).uid("total")
+    found = totals.execute_and_collect("totals")
+    assert [next(found) for _ in range(4)]
+    closing = threading.Thread(target=found.close, daemon=True)
+    closing.start()
+    assert held.wait(60)
+    assert not unloaded.wait(0.5)
+    finish.set()
+    assert unloaded.wait(60)
+    closing.join(60)
+    assert providers[0].unloaded()

@@ -1,147 +1,24 @@
-"""What every host promises (spi/host.py): the same suite on Spark and in this process.
-
-Start, epochs, failure, restart, stop, drain, savepoint, restore; exactly once in all of it.
-"""
+"""The contract of hosts (tests/host_contract.py) on Spark's micro-batches and in this process."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.common import Configuration, Types, WatermarkStrategy
-from headrace.common.job_status import JobStatus
-from headrace.common.time import Time
-from headrace.common.watermark_strategy import TimestampAssigner
-from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from headrace.datastream.connectors.python_source import PythonSource
-from headrace.datastream.state import ValueStateDescriptor
-from headrace.datastream.window import TumblingEventTimeWindows
-from headrace.errors import (
-    ConfigurationError,
-    PlanError,
-    UnsupportedStepError,
-    UserFunctionError,
+from headrace.errors import ConfigurationError, SavepointError, UnsupportedStepError
+from host_contract import *  # noqa: F403 - its tests
+from host_contract import (
+    Job,
+    LinesJob,
+    Unread,
+    moves_between_hosts,
+    refuses_the_checkpoint_of,
+    wait_until,
 )
-from headrace.spi.source import Boundedness
-from headrace.testing.programs import handle_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    from headrace.datastream import DataStream
-
-PATIENCE_S = 90.0
-PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
-
-
-class Files(PythonSource):
-    """Lines ``key number`` of files in a folder, which may grow; unbounded unless told."""
-
-    def __init__(self, folder: Path, *, bounded: bool = False) -> None:
-        self.folder = str(folder)
-        self.bounded = bounded
-
-    def boundedness(self) -> Boundedness:
-        return Boundedness.BOUNDED if self.bounded else Boundedness.CONTINUOUS_UNBOUNDED
-
-    def produced_type(self) -> Any:
-        return PAIR
-
-    def splits(self) -> list[str]:
-        from pathlib import Path
-
-        return sorted(str(file) for file in Path(self.folder).glob("*.txt"))
-
-    def _lines(self, split: str) -> list[str]:
-        with open(split) as file:  # noqa: PTH123 - in a worker
-            return file.read().splitlines()
-
-    def latest_offset(self, split: str, start: int) -> int:
-        return len(self._lines(split))
-
-    def read(self, split: str, start: int, end: int) -> Any:
-        for line in self._lines(split)[start:end]:
-            key, number = line.split()
-            yield key, int(number)
-
-
-class Total(KeyedProcessFunction):
-    """The running total of a key; a negative number raises as long as a file says so."""
-
-    def __init__(self, broken: Path | None = None) -> None:
-        self.broken = None if broken is None else str(broken)
-
-    def open(self, runtime_context: Any) -> None:
-        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        from pathlib import Path
-
-        if value[1] < 0 and self.broken is not None and Path(self.broken).exists():
-            raise ValueError("a negative number")
-        total = (self.total.value() or 0) + value[1]
-        self.total.update(total)
-        yield value[0], total
-
-
-class Stamp(TimestampAssigner):
-    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        return int(value[1])
-
-
-class Job:
-    """A program on one host, its input, and what came out of it."""
-
-    def __init__(self, host: str, tmp_path: Path, session: Any) -> None:
-        self.host, self.session = host, session
-        self.input = tmp_path / "in"
-        self.input.mkdir(exist_ok=True)
-        self.out = tmp_path / "out"
-        self.checkpoint = tmp_path / "checkpoint"
-        self.broken = tmp_path / "broken"
-
-    def write(self, name: str, *pairs: tuple[str, int]) -> None:
-        with (self.input / f"{name}.txt").open("a") as file:
-            file.writelines(f"{key} {number}\n" for key, number in pairs)
-
-    def env(self, parallelism: int = 2, **options: str) -> StreamExecutionEnvironment:
-        configuration = Configuration()
-        for key, value in options.items():
-            configuration.set_string(key.replace("__", ".").replace("_", "-"), value)
-        configuration.set_string("headrace.execution.host", self.host)
-        configuration.set_string("execution.checkpointing.dir", str(self.checkpoint))
-        env = StreamExecutionEnvironment.get_execution_environment(
-            configuration, self.session if self.host == "spark" else None
-        )
-        return env.set_parallelism(parallelism)
-
-    def source(self, env: StreamExecutionEnvironment, *, bounded: bool = False) -> DataStream:
-        return env.from_source(Files(self.input, bounded=bounded), None, "files").uid("files")
-
-    def totals(self, env: StreamExecutionEnvironment, *, bounded: bool = False) -> None:
-        from headrace.datastream.connectors.file_system import FileSink
-
-        totals = self.source(env, bounded=bounded).key_by(lambda pair: pair[0])
-        results = totals.process(Total(self.broken), output_type=PAIR).uid("total").map(str)
-        results.sink_to(FileSink.text(str(self.out))).uid("out")
-
-    def results(self) -> list[str]:
-        found = [file.read_text().splitlines() for file in self.out.glob("part-*")]
-        return sorted(line for lines in found for line in lines)
-
-    def wait_for(self, expected: list[tuple[str, int]]) -> None:
-        wanted = sorted(map(str, expected))
-        wait_until(lambda: self.results() == wanted, lambda: f"{self.results()} != {wanted}")
-
-
-def wait_until(condition: Callable[[], bool], told: Callable[[], str] = lambda: "") -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.02)
 
 
 @pytest.fixture(params=["local", "spark"])
@@ -150,152 +27,35 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Job:
     return Job(request.param, tmp_path, session)
 
 
-def test_a_bounded_program_ends_by_itself(job: Job) -> None:
-    job.write("a", ("x", 1), ("y", 2), ("x", 3))
-    env = job.env()
-    job.totals(env, bounded=True)
-    env.execute("totals")
-    assert job.results() == ["('x', 1)", "('x', 4)", "('y', 2)"]
-
-
-def test_the_end_of_input_fires_what_waits_for_it(job: Job) -> None:
-    job.write("a", ("x", 1), ("x", 2), ("x", 11))
-    env = job.env()
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamp())
-    windows = (
-        job.source(env, bounded=True)
-        .assign_timestamps_and_watermarks(strategy)
-        .key_by(lambda pair: pair[0])
-        .window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
-        .reduce(lambda a, b: (a[0], a[1] + b[1]))
-    )
-    with windows.execute_and_collect("windows") as found:
-        assert list(found) == [("x", 3), ("x", 11)]
-
-
-def test_a_job_goes_on_with_what_comes_and_is_stopped_behind_an_epoch(job: Job) -> None:
-    job.write("a", ("x", 1))
-    env = job.env()
-    job.totals(env)
-    client = env.execute_async("totals")
-    job.wait_for([("x", 1)])
-    job.write("a", ("x", 1))
-    job.write("b", ("y", 5))
-    job.wait_for([("x", 1), ("x", 2), ("y", 5)])
-    handle_of(client).stop()
-    assert client.wait(PATIENCE_S)
-    assert client.get_job_status().result() is JobStatus.FINISHED
-
-
-def test_a_second_run_goes_on_where_the_first_one_stopped(job: Job) -> None:
-    job.write("a", ("x", 1))
-    for _ in range(2):
-        env = job.env()
-        job.totals(env, bounded=True)
-        env.execute("totals")
-        job.write("a", ("x", 1))
-    assert job.results() == ["('x', 1)", "('x', 2)"]
-
-
-def test_a_failure_leaves_nothing_behind_and_a_restart_repeats_the_epoch(job: Job) -> None:
-    job.broken.write_text("yes")
-    job.write("a", ("x", 1))
-    env = job.env(
-        restart_strategy__type="fixed-delay",
-        restart_strategy__fixed_delay__attempts="100",
-        restart_strategy__fixed_delay__delay="100 ms",
-    )
-    job.totals(env)
-    client = env.execute_async("totals")
-    job.wait_for([("x", 1)])
-    job.write("b", ("x", 2), ("y", -1), ("x", 3))
-    wait_until(lambda: len(client.get_exception_history()) > 0)
-    assert "a negative number" in str(client.get_exception_history()[0])
-    assert job.results() == ["('x', 1)"]
-    job.broken.unlink()
-    job.wait_for([("x", 1), ("x", 3), ("x", 6), ("y", -1)])
-    client.cancel().result()
-
-
-def test_an_error_names_the_step_and_the_record(job: Job) -> None:
-    job.broken.write_text("yes")
-    job.write("a", ("x", -7))
-    env = job.env()
-    job.totals(env, bounded=True)
-    with pytest.raises(UserFunctionError) as caught:
-        env.execute("totals")
-    assert caught.value.uid == "total"
-    assert "-7" in (caught.value.record or "")
-
-
-def test_draining_fires_open_windows(job: Job) -> None:
-    job.write("a", ("x", 1), ("x", 2))
-    env = job.env()
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamp())
-    windows = (
-        job.source(env)
-        .assign_timestamps_and_watermarks(strategy)
-        .key_by(lambda pair: pair[0])
-        .window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
-        .reduce(lambda a, b: (a[0], a[1] + b[1]))
-        .uid("windows")
-    )
-    found = windows.execute_and_collect("windows")
-    client = found.job_client
-    wait_until(lambda: handle_of(client).metrics.batches > 0)
-    handle_of(client).stop(drain=True)
-    assert list(found) == [("x", 3)]
-
-
-def test_cancelling_an_idle_job_ends_it(job: Job) -> None:
-    env = job.env()
-    job.totals(env)
-    client = env.execute_async("totals")
-    client.cancel().result()
-    assert client.get_job_status().result() is JobStatus.CANCELED
-
-
-@pytest.mark.parametrize("parallelism", [2, 3])
-def test_a_savepoint_is_restored_into_any_parallelism(job: Job, parallelism: int) -> None:
-    job.write("a", ("x", 1), ("y", 10), ("z", 100))
-    env = job.env()
-    job.totals(env)
-    client = env.execute_async("totals")
-    job.wait_for([("x", 1), ("y", 10), ("z", 100)])
-    folder = str(job.checkpoint.with_name("savepoints"))
-    # a sink shows an epoch a moment before the host has noted that it is committed
-    wait_until(lambda: not client._job._run.in_epoch)
-    running = client.trigger_savepoint(folder).result()
-    location = client.stop_with_savepoint(False, folder).result()
-    assert running != location
-    job.write("a", ("x", 1), ("y", 10), ("z", 100))
-    job.checkpoint = job.checkpoint.with_name("another")
-    job.out = job.out.with_name("more")
-    env = job.env(parallelism, execution__state_recovery__path=location)
-    env.set_max_parallelism(128)
-    job.totals(env, bounded=True)
-    env.execute("totals")
-    assert job.results() == ["('x', 2)", "('y', 20)", "('z', 200)"]
-
-
+@pytest.mark.parametrize("kind", [Job, LinesJob])
 @pytest.mark.parametrize(("first", "second"), [("local", "spark"), ("spark", "local")])
 def test_a_savepoint_of_one_host_is_restored_on_another(
-    first: str, second: str, tmp_path: Path, spark: Any
+    first: str, second: str, kind: type[Job], tmp_path: Path, spark: Any
 ) -> None:
-    job = Job(first, tmp_path, spark)
-    job.write("a", ("x", 1), ("y", 10))
-    env = job.env()
+    moves_between_hosts(first, second, tmp_path, spark, kind)
+
+
+def test_a_file_that_is_half_read_goes_on_in_python_only(tmp_path: Path, spark: Any) -> None:
+    job = LinesJob("local", tmp_path, spark)
+    job.write("large", *[("x", 1)] * 3000)
+    slow = {"source__max_records_per_batch": "10", "execution__checkpointing__interval": "30 ms"}
+    env = job.env(**slow)
     job.totals(env)
     client = env.execute_async("totals")
-    job.wait_for([("x", 1), ("y", 10)])
+    wait_until(lambda: bool(job.results()))
     location = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
-    job.write("a", ("x", 1), ("y", 10))
-    other = Job(second, tmp_path, spark)
-    other.checkpoint, other.out = tmp_path / "another", tmp_path / "more"
-    env = other.env(execution__state_recovery__path=location)
-    other.totals(env, bounded=True)
+    assert len(job.results()) < 3000
+    on_spark = LinesJob("spark", tmp_path, spark)
+    on_spark.checkpoint = tmp_path / "on spark"
+    env = on_spark.env(execution__state_recovery__path=location)
+    on_spark.totals(env, bounded=True)
+    with pytest.raises(SavepointError, match=r"has read a part of .*large\.txt"):
+        env.execute("totals")
+    job.checkpoint = tmp_path / "again"
+    env = job.env(execution__state_recovery__path=location)
+    job.totals(env, bounded=True)
     env.execute("totals")
-    assert other.results() == ["('x', 2)", "('y', 20)"]
+    assert len(job.results()) == 3000
 
 
 def test_batch_mode_gives_one_result_a_key(job: Job) -> None:
@@ -309,23 +69,6 @@ def test_batch_mode_gives_one_result_a_key(job: Job) -> None:
         assert sorted(found) == [("x", 4), ("y", 2)]
 
 
-def test_timers_of_processing_time_fire_without_records(job: Job) -> None:
-    class Late(KeyedProcessFunction):
-        def process_element(self, value: Any, ctx: Any) -> None:
-            ctx.timer_service().register_processing_time_timer(
-                ctx.timer_service().current_processing_time() + 300
-            )
-
-        def on_timer(self, timestamp: int, ctx: Any) -> Any:
-            yield ctx.get_current_key()
-
-    job.write("a", ("x", 1))
-    env = job.env()
-    fired = job.source(env).key_by(lambda pair: pair[0]).process(Late(), output_type=Types.STRING())
-    with fired.execute_and_collect("late") as found:
-        assert found.next(timeout_s=PATIENCE_S) == "x"
-
-
 # --- what is refused -----------------------------------------------------------------------------
 
 
@@ -335,9 +78,14 @@ def test_the_local_host_says_what_only_spark_can_read(tmp_path: Path) -> None:
     job = Job("local", tmp_path, None)
     env = job.env()
     lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(job.input))
-    env.from_source(lines.build(), None, "lines").print()
-    with pytest.raises(UnsupportedStepError, match="the local host has no reader") as refused:
+    env.from_source(lines.set_option("wholetext", "true").build(), None, "lines").print()
+    with pytest.raises(UnsupportedStepError, match="the option 'wholetext'") as refused:
         env.execute("lines")
+    assert "test_host_contract.py" in str(refused.value.where)
+    env = job.env()
+    env.from_source(Unread(), None, "unread").print()
+    with pytest.raises(UnsupportedStepError, match="the local host has no reader") as refused:
+        env.execute("unread")
     assert "test_host_contract.py" in str(refused.value.where)
     with pytest.raises(UnsupportedStepError, match="needs Spark"):
         env.get_spark_session()
@@ -351,9 +99,8 @@ def test_an_unknown_host_is_named_with_those_that_are_known(tmp_path: Path) -> N
     assert refused.value.fix == "did you mean 'spark'?"
 
 
-def test_errors_of_a_plan_are_raised_before_anything_is_stored(job: Job) -> None:
-    env = job.env(parallelism=4).set_max_parallelism(3)
-    job.totals(env)
-    with pytest.raises(PlanError, match="above the max parallelism 3"):
-        env.execute("totals")
-    assert not job.checkpoint.exists()
+@pytest.mark.parametrize(("first", "second"), [("local", "spark"), ("spark", "local")])
+def test_the_checkpoint_of_another_host_is_refused(
+    first: str, second: str, tmp_path: Path, spark: Any
+) -> None:
+    refuses_the_checkpoint_of(first, second, tmp_path, spark)

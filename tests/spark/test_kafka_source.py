@@ -12,6 +12,12 @@ from confluent_kafka import Producer
 
 from headrace.common import Duration, SimpleStringSchema, Time, Types, WatermarkStrategy
 from headrace.connectors.discarding import DiscardingSink
+from headrace.datastream.connectors.dynamic_kafka import (
+    ClusterMetadata,
+    DynamicKafkaSource,
+    KafkaMetadataService,
+    KafkaStream,
+)
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
@@ -49,6 +55,43 @@ def test_a_bounded_source_gives_every_record_once(
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka")
     with stream.map(str.upper, Types.STRING()).execute_and_collect("bounded") as found:
         assert sorted(found) == sorted(f"R{n}" for n in range(50))
+
+
+class TwoClusters(KafkaMetadataService):
+    """A service of a user's: a stream in two clusters, which are one broker here."""
+
+    def __init__(self, brokers: str, topics: dict[str, str]) -> None:
+        self.brokers, self.topics = brokers, topics
+
+    def get_all_streams(self) -> set[KafkaStream]:
+        place = {"bootstrap.servers": self.brokers}
+        found = {name: ClusterMetadata({topic}, place) for name, topic in self.topics.items()}
+        return {KafkaStream("orders", found)}
+
+    def describe_streams(self, stream_ids: Any) -> dict[str, KafkaStream]:
+        return {stream.stream_id: stream for stream in self.get_all_streams()}
+
+    def is_cluster_active(self, kafka_cluster_id: str) -> bool:
+        return True
+
+
+def test_workers_find_the_clusters_of_a_stream(
+    env: StreamExecutionEnvironment, kafka: KafkaServer
+) -> None:
+    topics = {name: kafka.create_topic(2) for name in ("east", "west")}
+    for name, topic in topics.items():
+        kafka.send(topic, [f"{name}{n}" for n in range(20)])
+    source = (
+        DynamicKafkaSource.builder()
+        .set_kafka_metadata_service(TwoClusters(kafka.bootstrap, topics))
+        .set_stream_ids({"orders"})
+        .set_bounded(KafkaOffsetsInitializer.latest())
+        .set_value_only_deserializer(SimpleStringSchema())
+        .build()
+    )
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka")
+    with stream.map(str.upper, Types.STRING()).execute_and_collect("dynamic") as found:
+        assert sorted(found) == sorted(f"{c}{n}" for c in ("EAST", "WEST") for n in range(20))
 
 
 class Numbered(KeyedProcessFunction):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-import pytest
 
 from headrace.common import Types, WatermarkStrategy
 from headrace.connectors.files.source import FileSource
@@ -50,9 +49,8 @@ class Count(KeyedProcessFunction):
         yield {"user": ctx.get_current_key(), "at": timestamp, "seen": self.seen.value()}
 
 
-@pytest.mark.parametrize("native", [False, True])
 def test_every_night_gives_the_windows_of_its_own_files_and_keeps_state(
-    make_env: Callable[..., StreamExecutionEnvironment], tmp_path: Path, native: bool
+    make_env: Callable[..., StreamExecutionEnvironment], tmp_path: Path
 ) -> None:
     folder, windows, told = tmp_path / "in", tmp_path / "windows", tmp_path / "told"
     folder.mkdir()
@@ -78,9 +76,7 @@ def test_every_night_gives_the_windows_of_its_own_files_and_keeps_state(
             .sink_to(FileSink.parquet(str(windows)))
             .uid("windows")
         )
-        if not native:  # a step in Python: none of the program is native
-            keyed.process(Count()).uid("seen").sink_to(FileSink.json(str(told))).uid("told")
-        assert ("all of it native" in env.explain()) is native
+        keyed.process(Count()).uid("seen").sink_to(FileSink.json(str(told))).uid("told")
         env.execute("nightly")
 
     totals: dict[str, int] = {}
@@ -95,10 +91,9 @@ def test_every_night_gives_the_windows_of_its_own_files_and_keeps_state(
             totals[user] = totals.get(user, 0) + 1
         found = {(row["user"], row["window_start"]): row["n"] for row in new_rows(windows)}
         assert found == expected, f"night {number}"
-        if not native:
-            told_now = new_rows(told)
-            assert sorted(row["at"] for row in told_now) == sorted(ts + 500 for _, ts in events)
-            last = {row["user"]: row["seen"] for row in sorted(told_now, key=lambda r: r["at"])}
-            assert last == {user: totals[user] for user, _ in events}
+        told_now = new_rows(told)
+        assert sorted(row["at"] for row in told_now) == sorted(ts + 500 for _, ts in events)
+        last = {row["user"]: row["seen"] for row in sorted(told_now, key=lambda r: r["at"])}
+        assert last == {user: totals[user] for user, _ in events}
     run()  # nothing new
     assert new_rows(windows) == []

@@ -12,11 +12,14 @@ import api_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
-PUBLIC = ["common", "datastream", "metrics", "testing", "errors.py", "state.py"]
-# Not for users: how options are declared, how types are guessed and stored.
+PUBLIC = ["cep/__init__.py", "common", "datastream", "metrics", "testing", "errors.py", "state.py"]
+# Not for users: how options are declared, how types are guessed and stored; and what is described
+# where users import it.
 INTERNAL = {
     "headrace.common.config_options",
+    "headrace.common.data_types",  # users import them from headrace.table.types
     "headrace.common.options",
+    "headrace.common.sensitive",
     "headrace.common.type_inference",
     "headrace.common.type_json",
 }

@@ -40,7 +40,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 def test_a_package_may_bring_a_host(brought: Callable[[str], None]) -> None:
     brought("headrace.hosts.local.host:LocalHost")
     assert HOSTS.find("acme") is LocalHost
-    assert HOSTS.names() == ["acme", "local", "spark"]
+    assert HOSTS.names() == ["acme", "local", "local-continuous", "spark", "spark-continuous"]
 
 
 def test_an_unknown_name_is_told_with_a_close_one(brought: Callable[[str], None]) -> None:

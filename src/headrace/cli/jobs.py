@@ -1,7 +1,6 @@
-"""`headrace list`, `status`, `cancel` and `stop`: the jobs of this user, from any terminal.
+"""`headrace list`, `status`, `cancel` and `stop`: the jobs of this user, or of a dispatcher.
 
-In: the registry on disk (control/registry.py).  Out: tables, JSON, requests to drivers
-(control/requests.py).  No Spark is loaded for any of this.
+In: jobs (cli/targets.py).  Out: tables, JSON, requests to drivers.  No Spark is loaded for this.
 """
 
 from __future__ import annotations
@@ -21,18 +20,20 @@ from headrace.cli.output import (
     JobText,
     absolute_place,
     people,
-    registry,
     show_json,
     told_errors,
     when,
 )
+from headrace.cli.targets import Dispatcher, jobs_of
 from headrace.control.registry import LOST
-from headrace.control.requests import ask
 from headrace.errors import InvalidArgumentError, JobError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rich.status import Status
 
+    from headrace.cli.targets import Jobs
     from headrace.common.opaque import JsonObject
     from headrace.control.registry import JobRecord
 
@@ -68,9 +69,10 @@ def list_jobs(
         bool,
         typer.Option("--all", "-a", help="Include ended and lost jobs, previews and collects."),
     ] = False,
+    dispatcher: Dispatcher = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the jobs that are running on this machine.
+    """List the jobs that are running on this machine, or those of a dispatcher.
 
     A job whose driver died is LOST: run its program again to continue from
     its checkpoint.
@@ -79,9 +81,10 @@ def list_jobs(
     Examples:
       headrace list
       headrace list --all --json
+      headrace list -m cluster:8081
     """
     with told_errors(as_json=as_json):
-        everything = registry().all()
+        everything = jobs_of(dispatcher).all()
     shown = [r for r in everything if every or (r.is_running and r.kind == "job")]
     if as_json:
         show_json([record.to_json() for record in shown])
@@ -126,7 +129,7 @@ def _table(records: list[JobRecord], width: int) -> Table:
     return table
 
 
-def status(job: JobText, as_json: AsJson = False) -> None:
+def status(job: JobText, dispatcher: Dispatcher = None, as_json: AsJson = False) -> None:
     """Show one job: its state, its counts by operator, its failures.
 
     A name means the newest job with that name, and a running one if there is any.
@@ -139,19 +142,23 @@ def status(job: JobText, as_json: AsJson = False) -> None:
       headrace status orders --json
     """
     with told_errors(as_json=as_json):
-        record = registry().find(job, newest=True)
+        jobs = jobs_of(dispatcher)
+        record = jobs.find(job, newest=True)
+        found = jobs.diagnosis(record.job_id)
     if as_json:
-        show_json(record.to_json())
+        show_json({**record.to_json(), "diagnosis": found})
     else:
-        _show(record)
+        _show(record, found)
     raise typer.Exit(JOB_FAILED if record.state in ("FAILED", LOST) else DONE)
 
 
-def _show(record: JobRecord) -> None:
+def _show(record: JobRecord, found: JsonObject) -> None:
     output = _output()
     facts = Table(box=None, show_header=False, pad_edge=False)
     for label, value in _facts(record).items():
         facts.add_row(label, value)
+    for label, text in limits(found):
+        facts.add_row(label, escape(text))
     output.print(facts)
     if record.operators:
         output.print(_operators(record))
@@ -166,6 +173,24 @@ def _show(record: JobRecord) -> None:
         output.print(record.error, style="red", markup=False)
 
 
+def limits(found: JsonObject) -> Iterator[tuple[str, str]]:
+    """What limits a job, in a line each: the slow step, uneven subtasks, sources that lag."""
+    slow = found.get("slow")
+    if slow is not None:
+        yield "slow step", f"{slow['name']} at {slow['where']}: {slow['reason']}"
+    for skew in found.get("skews", ()):
+        size = f"{skew['most']:,} " + ("records" if skew["what"] == "records" else "bytes of state")
+        yield (
+            "uneven",
+            f"{skew['name']}: subtask {skew['subtask']} has {size}, {skew['ratio']:g} times the "
+            "mean",
+        )
+    for lag in found.get("lags", ()):
+        if lag["pending_records"]:
+            time = "" if lag["seconds"] is None else f", {lag['seconds']:g} s at its present rate"
+            yield "lag", f"{lag['name']}: {lag['pending_records']:,} records wait{time}"
+
+
 def _facts(record: JobRecord) -> dict[str, str]:
     last = "" if record.last_batch < 0 else f", the last is number {record.last_batch}"
     facts = {
@@ -177,8 +202,9 @@ def _facts(record: JobRecord) -> dict[str, str]:
         "program": record.program,
         "driver": str(record.driver),
         "parallelism": str(record.parallelism),
+        "mode": record.mode,
         "checkpoint": record.checkpoint or "(temporary, deleted with the job)",
-        "batches": f"{record.batches}{last}",
+        "epochs" if record.mode == "continuous" else "batches": f"{record.batches}{last}",
         "restarts": f"{record.restarts} ({record.restart_strategy})",
         "log": record.log or "",
         **{f"web ({name})": address for name, address in record.web.items()},
@@ -188,7 +214,12 @@ def _facts(record: JobRecord) -> dict[str, str]:
 
 def _operators(record: JobRecord) -> Table:
     table = Table(box=None, pad_edge=False)
-    for column in ("OPERATOR", "IN", "OUT", "LATE", "WATERMARK"):
+    further = [
+        (heading, show)
+        for heading, name, show in _FURTHER
+        if any(name in counts for counts in record.operators.values())
+    ]
+    for column in ("OPERATOR", "IN", "OUT", "LATE", "WATERMARK", *(name for name, _ in further)):
         table.add_column(column, justify="left" if column == "OPERATOR" else "right")
     for uid, counts in record.operators.items():
         table.add_row(
@@ -197,8 +228,30 @@ def _operators(record: JobRecord) -> Table:
             str(counts["numRecordsOut"]),
             str(counts["numLateRecordsDropped"]),
             _watermark(counts["currentInputWatermark"]),
+            *(show(counts) for _, show in further),
         )
     return table
+
+
+def _busy(counts: JsonObject) -> str:
+    """Where the time of the operator's task goes."""
+    if "busyTimeMsPerSecond" not in counts:
+        return ""
+    busy, blocked = counts["busyTimeMsPerSecond"], counts["backPressuredTimeMsPerSecond"]
+    return f"{busy / 10:.0f}%" + (f", {blocked / 10:.0f}% back-pressured" if blocked >= 50 else "")
+
+
+def _latency(counts: JsonObject) -> str:
+    if "latencyP50" not in counts:
+        return ""
+    return f"{counts['latencyP50']} / {counts['latencyP99']} ms"
+
+
+# columns for what only some jobs count: heading, the name of the count, how it is shown
+_FURTHER: tuple[tuple[str, str, Callable[[JsonObject], str]], ...] = (
+    ("BUSY", "busyTimeMsPerSecond", _busy),
+    ("LATENCY P50 / P99", "latencyP50", _latency),
+)
 
 
 def _watermark(timestamp: int) -> str:
@@ -219,7 +272,12 @@ def _output() -> Console:
 # --- steering ------------------------------------------------------------------------------------
 
 
-def cancel(job: JobText, timeout: Timeout = 60.0, as_json: AsJson = False) -> None:
+def cancel(
+    job: JobText,
+    timeout: Timeout = 60.0,
+    dispatcher: Dispatcher = None,
+    as_json: AsJson = False,
+) -> None:
     """End a job now. The running batch is thrown away; what was committed stays.
 
     \b
@@ -227,7 +285,9 @@ def cancel(job: JobText, timeout: Timeout = 60.0, as_json: AsJson = False) -> No
       headrace cancel 3f2a
       headrace cancel orders --json
     """
-    _end(job, "cancel", {}, timeout, as_json=as_json)
+    with told_errors(as_json=as_json):
+        jobs = jobs_of(dispatcher)
+    _end(jobs, job, "cancel", {}, timeout, as_json=as_json)
 
 
 def stop(
@@ -256,6 +316,7 @@ def stop(
         ),
     ] = None,
     timeout: Timeout = 300.0,
+    dispatcher: Dispatcher = None,
     as_json: AsJson = False,
 ) -> None:
     """End a job after the running batch, with its checkpoint complete.
@@ -268,24 +329,29 @@ def stop(
     """
     arguments: JsonObject = {"drain": drain}
     if savepoint:
-        arguments["savepoint"] = None if folder is None else absolute_place(folder)
+        arguments["savepoint"] = folder
+        if folder is not None and dispatcher is None:
+            arguments["savepoint"] = absolute_place(folder)
     elif folder is not None:
         with told_errors(as_json=as_json):
             raise InvalidArgumentError(
                 f"a directory {folder!r} was given without --savepoint",
                 fix=f"headrace stop {job} --savepoint {folder}",
             )
-    _end(job, "stop", arguments, timeout, as_json=as_json)
-
-
-def _end(text: str, action: str, arguments: JsonObject, timeout_s: float, *, as_json: bool) -> None:
     with told_errors(as_json=as_json):
-        jobs = registry()
+        jobs = jobs_of(dispatcher)
+    _end(jobs, job, "stop", arguments, timeout, as_json=as_json)
+
+
+def _end(
+    jobs: Jobs, text: str, action: str, arguments: JsonObject, timeout_s: float, *, as_json: bool
+) -> None:
+    with told_errors(as_json=as_json):
         job_id = jobs.find(text).job_id
         deadline = time.monotonic() + timeout_s
         with people().status(f"{action} {job_id[:12]}") as display:
-            ask(jobs, job_id, action, arguments, timeout_s=timeout_s)
-            record = _wait_for_end(job_id, deadline, display)
+            jobs.ask_to_end(job_id, action, arguments, timeout_s=timeout_s)
+            record = wait_for_end(jobs, job_id, deadline, display)
     if as_json:
         show_json(record.to_json())
     else:
@@ -299,9 +365,10 @@ def _end(text: str, action: str, arguments: JsonObject, timeout_s: float, *, as_
     raise typer.Exit(JOB_FAILED if lost or record.state in ("FAILED", LOST) else DONE)
 
 
-def _wait_for_end(job_id: str, deadline: float, display: Status) -> JobRecord:
+def wait_for_end(jobs: Jobs, job_id: str, deadline: float, display: Status) -> JobRecord:
+    """Until a job has ended."""
     while True:
-        record = registry().get(job_id)
+        record = jobs.get(job_id)
         if record is None or not record.is_running:
             break
         display.update(f"{record.name}: {record.state}, {record.batches} batches")

@@ -11,9 +11,20 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import explain, jobs, run, savepoints, state, warm_up
+from headrace.cli import (
+    cluster,
+    driver,
+    explain,
+    jobs,
+    rescale,
+    run,
+    savepoints,
+    sql,
+    state,
+    warm_up,
+)
 
-GROUPS = (run, jobs, savepoints, state, explain, warm_up)
+GROUPS = (run, cluster, driver, sql, jobs, savepoints, rescale, state, explain, warm_up)
 
 app = typer.Typer(
     name="headrace",
@@ -38,7 +49,7 @@ def headrace(
         typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Run programs of the DataStream API on Spark, and look after their jobs.
+    """Run programs and SQL on Spark, and look after their jobs.
 
     Every command has --json. Exit codes: 0 done, 1 the job failed, 2 bad input and nothing was
     changed. Jobs register in $HEADRACE_HOME/jobs (~/.headrace/jobs).

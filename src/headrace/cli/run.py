@@ -6,10 +6,12 @@ control/agent.py tells the detached job's id through the registry
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-import subprocess
+import signal
 import sys
+import threading
 import time
 import traceback
 import uuid
@@ -41,18 +43,24 @@ from headrace.cli.settings import (
     read_settings,
     savepoint_settings,
 )
-from headrace.common.configuration import Configuration, effective_configuration
+from headrace.cli.targets import Dispatcher, rest_client
+from headrace.common.configuration import PREFIX, Configuration, effective_configuration
 from headrace.common.options import OPTIONS
 from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
 from headrace.control.job import running_jobs
 from headrace.control.progress import progress
+from headrace.control.registry import LOST
 from headrace.errors import HeadraceError, JobError
-from headrace.io.processes import this_process
+from headrace.io.private_files import write_private
+from headrace.io.processes import start_detached, this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import subprocess
+    from collections.abc import Callable, Iterator, Sequence
 
-    from headrace.control.registry import JobRecord
+    from headrace.client import RestClient
+    from headrace.control.orders import Orders
+    from headrace.control.registry import JobRecord, JobRegistry
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +77,14 @@ def run(
         typer.Option(help="Where Spark runs: local[4], spark://host:7077, yarn, ..."),
     ] = None,
     parallelism: Parallelism = None,
+    continuous: Annotated[
+        bool,
+        typer.Option(
+            "--continuous",
+            help="Results within milliseconds instead of micro-batches "
+            "(headrace.execution.mode: continuous).",
+        ),
+    ] = False,
     name: Annotated[
         str | None,
         typer.Option(help="The job's name; refused while another job with this name is running."),
@@ -96,9 +112,13 @@ def run(
     timeout: Annotated[
         float, typer.Option(help="Seconds to wait for a detached job to start.")
     ] = 180.0,
+    dispatcher: Dispatcher = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a program: a script with its arguments, or a function of a module.
+
+    With -m it is sent to a dispatcher, which runs it as a job of the cluster: a script, a zip with
+    a __main__.py, or a function of a module that is installed there.
 
     Options go before PROGRAM, what follows it belongs to the program. Settings by -D win over
     variables and headrace.toml; what the program sets by code wins over -D, except for --name.
@@ -111,12 +131,31 @@ def run(
     Examples:
       headrace run pipeline.py --input events/
       headrace run --master spark://host:7077 -p 8 my_package.jobs:main
+      headrace run --continuous -D execution.checkpointing.interval=30s pipeline.py
       headrace run -d --name orders -D execution.checkpointing.dir=/data/orders pipeline.py
       headrace run -s /data/savepoints/savepoint-3f2a-0c1d -p 8 pipeline.py
+      headrace run -m cluster:8081 -d pipeline.py
     """
     with told_errors(as_json=as_json):
-        settings = read_settings(definitions, parallelism=parallelism, master=master, name=name)
-        settings |= savepoint_settings(savepoint, allow_dropped=allow_dropped, map_uid=map_uid)
+        settings = read_settings(
+            definitions,
+            parallelism=parallelism,
+            master=master,
+            name=name,
+            mode="continuous" if continuous else None,
+        )
+        settings |= savepoint_settings(
+            savepoint,
+            allow_dropped=allow_dropped,
+            map_uid=map_uid,
+            elsewhere=dispatcher is not None,
+        )
+        if dispatcher is not None:
+            code = run_remotely(
+                rest_client(dispatcher), program, arguments or [], settings,
+                detached=detached, as_json=as_json,
+            )  # fmt: skip
+            raise typer.Exit(code)
         if name is not None:
             registry().check_name_is_free(name)
         if detached or not _is_attached(settings):
@@ -140,7 +179,12 @@ def _is_attached(settings: dict[str, str]) -> bool:
 
 
 def run_here(
-    program: str, arguments: Sequence[str], settings: dict[str, str], *, as_json: bool
+    program: str,
+    arguments: Sequence[str],
+    settings: dict[str, str],
+    *,
+    as_json: bool,
+    on_error: Callable[[BaseException], None] = lambda error: None,
 ) -> int:
     """Run a program and wait for all jobs that it started; the exit code."""
     # only here, because the rest of the command line needs none of the API
@@ -152,8 +196,9 @@ def run_here(
     error: BaseException | None = None
     code = DONE
     try:
-        run_program(program, arguments)
-        _wait_for_jobs()
+        with _termination_as_interrupt():
+            run_program(program, arguments)
+            _wait_for_jobs()
         if not as_json and not jobs_of_this_process():
             progress.info(
                 "%s has ended without starting a job: it did not call env.execute()", program
@@ -165,17 +210,40 @@ def run_here(
             print(end.code, file=sys.stderr)  # noqa: T201 - as Python does
     except KeyboardInterrupt as interrupt:
         _cancel_jobs()
-        error, code = interrupt, 130
+        error, code = interrupt, 143 if isinstance(interrupt, Terminated) else 130
     except BaseException as raised:
         _cancel_jobs()
         error, code = raised, _code_of(raised)
-    if error is not None and not as_json:
-        _tell(error)
+    if error is not None:
+        on_error(error)
+        if not as_json:
+            _tell(error)
     if as_json:
         jobs = [record.to_json() for record in jobs_of_this_process()]
         told = None if error is None else error_parts(error)
         show_json({"exit_code": code, "jobs": jobs, "error": told})
     return code
+
+
+class Terminated(KeyboardInterrupt):
+    """A service manager ends the process: jobs end as with Ctrl-C."""
+
+
+def _terminate(signum: int, frame: object) -> None:
+    raise Terminated
+
+
+@contextlib.contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """SIGTERM ends jobs as Ctrl-C does; only the first thread of a process may ask for it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _show_progress(program: str) -> None:
@@ -244,28 +312,38 @@ def run_detached(
     *,
     timeout_s: float,
     as_json: bool,
+    orders: Orders | None = None,
+    folder: Path | None = None,
 ) -> int:
-    """Start a driver that outlives this terminal, and wait until its job runs."""
+    """Start a driver that outlives this terminal, and wait until its job runs.
+
+    Args:
+        program: see `run`; so are `arguments` and `settings`.
+        orders: for its job, if it continues another one.
+        folder: where it runs; here if not given.
+    """
     jobs = registry()
     jobs.folder.mkdir(parents=True, exist_ok=True)
     launch = uuid.uuid4().hex
-    log = jobs.folder / f"launch-{launch[:12]}.log"
-    definitions = [part for key, value in settings.items() for part in ("-D", f"{key}={value}")]
-    command = [sys.executable, "-m", "headrace.cli", "run", *definitions, "--", program, *arguments]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env={
-                **os.environ,
-                LAUNCH_VARIABLE: launch,
-                LOG_VARIABLE: str(log),
-                "PYTHONUNBUFFERED": "1",
-            },
-        )
+    log = launch_log(jobs, launch)
+    started = {"program": program, "arguments": list(arguments), "settings": settings,
+               "folder": str(folder or Path.cwd())}  # fmt: skip
+    write_private(launch_file(jobs, launch), started)  # for `headrace rescale`
+    command = [sys.executable, "-m", "headrace.cli", "run", "--", program, *arguments]
+    process = start_detached(
+        command,
+        log,
+        folder=folder,
+        variables={
+            **os.environ,
+            # not on the command line, which everybody on the machine can read
+            **{f"{PREFIX}{key}": value for key, value in settings.items()},
+            **({} if orders is None else orders.to_variable()),
+            LAUNCH_VARIABLE: launch,
+            LOG_VARIABLE: str(log),
+            "PYTHONUNBUFFERED": "1",
+        },
+    )
     with people().status(f"starting {program} (log: {log})"):
         record = _wait_for_launch(process, launch, log, timeout_s)
     failed = record.state == "FAILED"
@@ -277,6 +355,16 @@ def run_detached(
         typer.echo(record.job_id)
         people().print(f"log {log}", markup=False, highlight=False, soft_wrap=True)
     return JOB_FAILED if failed else DONE
+
+
+def launch_log(jobs: JobRegistry, launch: str) -> Path:
+    """Where a detached driver writes its log."""
+    return jobs.folder / f"launch-{launch[:12]}.log"
+
+
+def launch_file(jobs: JobRegistry, launch: str) -> Path:
+    """What a detached driver was started with; not a job's file, though in the same folder."""
+    return jobs.folder / f"launch-{launch[:12]}.start"
 
 
 def _wait_for_launch(
@@ -303,5 +391,57 @@ def _wait_for_launch(
 def _tell_log(log: Path) -> None:
     lines = log.read_text(errors="replace").splitlines()
     log.unlink()
+    log.with_suffix(".start").unlink(missing_ok=True)
     told = lines[-40:] or ["the program ended without starting a job"]
     print("\n".join(told), file=sys.stderr)  # noqa: T201
+
+
+# --- at a dispatcher -----------------------------------------------------------------------------
+
+
+def run_remotely(
+    client: RestClient,
+    program: str,
+    arguments: Sequence[str],
+    settings: dict[str, str],
+    *,
+    detached: bool,
+    as_json: bool,
+) -> int:
+    """Send a program to a dispatcher, and wait for its job unless detached; the exit code."""
+    job_id = client.run(program, list(arguments), settings)
+    if detached:
+        if as_json:
+            show_json(client.find(job_id).to_json())
+        else:
+            typer.echo(job_id)
+        return DONE
+    if not as_json:
+        progress.info("job %s was submitted", job_id)
+    try:
+        record = _watch_remotely(client, job_id)
+    except KeyboardInterrupt:
+        print(f"job {job_id} goes on; `headrace cancel -m ... {job_id[:8]}` ends it",  # noqa: T201
+              file=sys.stderr)  # fmt: skip
+        return 130
+    if as_json:
+        error = None if record.error is None else {"message": record.error}
+        failed = JOB_FAILED if record.state == "FAILED" else DONE
+        show_json({"exit_code": failed, "jobs": [record.to_json()], "error": error})
+    elif record.error:
+        print(record.error, file=sys.stderr)  # noqa: T201
+    else:
+        typer.echo(f"{record.job_id[:12]} {record.name}: {record.state}")
+    return JOB_FAILED if record.state == "FAILED" else DONE
+
+
+def _watch_remotely(client: RestClient, job_id: str) -> JobRecord:
+    with people().status(f"job {job_id[:12]}") as display:
+        record = client.find(job_id)
+        while record.is_running or record.state == LOST:  # a dispatcher starts a lost one again
+            place = client.queue_position(job_id) if record.state == "CREATED" else None
+            waits = f", place {place} in the queue" if place else ""
+            display.update(f"{record.name}: {record.state}{waits}, {record.batches} batches")
+            time.sleep(0.5)
+            record = client.find(job_id)
+    return record

@@ -20,7 +20,6 @@ from headrace.cli.output import (
     JobText,
     absolute_place,
     people,
-    registry,
     show_json,
     told_errors,
     when,
@@ -35,7 +34,7 @@ from headrace.cli.settings import (
     read_settings,
     uid_mapping,
 )
-from headrace.control.requests import ask
+from headrace.cli.targets import Dispatcher, jobs_of
 from headrace.errors import EmptyProgramError, SavepointError
 
 if TYPE_CHECKING:
@@ -93,6 +92,7 @@ def take(
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 600.0,
+    dispatcher: Dispatcher = None,
     as_json: AsJson = False,
 ) -> None:
     """Take a savepoint of a running job, which keeps running, and print where it is.
@@ -103,15 +103,16 @@ def take(
       headrace savepoint diff /data/savepoints/savepoint-3f2a-0c1d pipeline.py
     """
     with told_errors(as_json=as_json):
-        jobs = registry()
+        jobs = jobs_of(dispatcher)
         job_id = jobs.find(job).job_id
-        wanted = {"folder": None if folder is None else absolute_place(folder)}
+        # a dispatcher's paths are those of its machine
+        place = absolute_place(folder) if folder is not None and dispatcher is None else folder
         with people().status(f"taking a savepoint of {job_id[:12]}"):
-            answer = ask(jobs, job_id, "savepoint", wanted, timeout_s=timeout)
+            location = jobs.savepoint(job_id, place, timeout_s=timeout)
     if as_json:
-        show_json(answer)
+        show_json({"savepoint": location})
     else:
-        typer.echo(answer["savepoint"])
+        typer.echo(location)
 
 
 # --- looking after them --------------------------------------------------------------------------

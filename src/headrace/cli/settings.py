@@ -57,13 +57,19 @@ def uid_mapping(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def savepoint_settings(
-    location: str | None, *, allow_dropped: bool, map_uid: Sequence[str] | None
+    location: str | None,
+    *,
+    allow_dropped: bool,
+    map_uid: Sequence[str] | None,
+    elsewhere: bool = False,
 ) -> dict[str, str]:
-    """What --from-savepoint and the switches around it set."""
+    """What --from-savepoint and the switches around it set; a place elsewhere stays as it is."""
     mapping = uid_mapping(map_uid)
     settings = {}
     if location is not None:
-        settings["execution.state-recovery.path"] = absolute_place(location)
+        settings["execution.state-recovery.path"] = (
+            location if elsewhere else absolute_place(location)
+        )
     if allow_dropped:
         settings["execution.state-recovery.ignore-unclaimed-state"] = "true"
     if mapping:
@@ -78,6 +84,7 @@ def read_settings(
     parallelism: int | None = None,
     master: str | None = None,
     name: str | None = None,
+    mode: str | None = None,
 ) -> dict[str, str]:
     """Settings by -D, and those that have a switch of their own.
 
@@ -97,6 +104,8 @@ def read_settings(
         settings["parallelism.default"] = str(parallelism)
     if master is not None:
         settings["spark.master"] = master
+    if mode is not None:
+        settings["headrace.execution.mode"] = mode
     if name is not None:
         settings["pipeline.name"] = name
         settings["headrace.jobs.unique-names"] = "true"

@@ -62,6 +62,7 @@ class ConfigOption(Generic[T]):
         effect: whether setting it does anything.
         why: the reason, of an option that does not act.
         instead: what to set in place of a refused one.
+        taken: values of a refused option that ask for what is done anyway.
     """
 
     key: str
@@ -73,6 +74,7 @@ class ConfigOption(Generic[T]):
     effect: Effect = Effect.ACTS
     why: str = ""
     instead: str = ""
+    taken: tuple[str, ...] = ()
 
     def parse(self, value: OptionValue, where: object = None) -> OptionValue:
         """The value in the option's type.
@@ -87,6 +89,12 @@ class ConfigOption(Generic[T]):
         if self.minimum is not None and parsed < self.minimum:
             raise self._refusal(value, f"at least {self.minimum}", where)
         return parsed
+
+    def refuses(self, value: OptionValue) -> bool:
+        """Whether this value cannot be set."""
+        if self.effect is not Effect.REFUSED:
+            return False
+        return as_text(value).strip().lower() not in {each.lower() for each in self.taken}
 
     def _refusal(self, value: OptionValue, expected: str, where: object) -> ConfigurationError:
         example = self.default if self.default is not None else _EXAMPLES[self.type]

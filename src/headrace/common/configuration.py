@@ -37,7 +37,13 @@ if TYPE_CHECKING:
     from headrace.common.config_options import OptionType
     from headrace.common.opaque import OptionValue
 
-__all__ = ["Configuration", "effective_configuration", "read_environment", "read_file"]
+__all__ = [
+    "Configuration",
+    "checked_setting",
+    "effective_configuration",
+    "read_environment",
+    "read_file",
+]
 
 T = TypeVar("T")
 
@@ -47,7 +53,7 @@ PREFIX = "HEADRACE_"
 FILE_VARIABLE = "HEADRACE_CONFIG_FILE"
 DEFAULT_FILE = "headrace.toml"
 # Variables with the prefix that are no options: they say where things are, or steer the tests.
-_NOT_OPTIONS = ("CONFIG_FILE", "HOME", "LOG_LEVEL", "SPARK_LOG_LEVEL", "GOLDEN")
+_NOT_OPTIONS = ("CONFIG_FILE", "HOME", "LOG_LEVEL", "SPARK_LOG_LEVEL", "GOLDEN", "REST_TOKEN")
 _NOT_OPTION_PREFIXES = ("TEST_", "BENCH_", "ORACLE", "JAVA_", "CI_")
 # Keys that are left to others: to Spark, and to the program itself.
 _FREE_PREFIXES = ("spark.", "user.")
@@ -226,11 +232,22 @@ def effective_configuration(
     variables = os.environ if environment is None else environment
     merged = Configuration()
     for key, value, where in _settings(code, variables, file):
-        option = _checked_option(key, where)
-        if option is not None:
-            option.parse(value, where)
-        merged._put(option.key if option is not None else key, value)
+        merged._put(checked_setting(key, value, where), value)
     return merged
+
+
+def checked_setting(key: str, value: OptionValue, where: str) -> str:
+    """The name under which a setting is kept.
+
+    Raises:
+        ConfigurationError: for an unknown key, a refused option, or a value that its option does
+            not allow.
+    """
+    option = _checked_option(key, value, where)
+    if option is None:
+        return key
+    option.parse(value, where)
+    return option.key
 
 
 def _settings(
@@ -250,18 +267,18 @@ def _settings(
             yield key, value, "code"
 
 
-def _checked_option(key: str, where: str) -> ConfigOption[OptionValue] | None:
+def _checked_option(key: str, value: OptionValue, where: str) -> ConfigOption[OptionValue] | None:
     """The option of a key; None for a key of Spark's, of the program's own, or of no one."""
     option = find_option(key)
     known = option or (None if key.startswith("spark.") else find_family(key))
     if known is not None:
-        _heed_effect(known, key, where)
+        _heed_effect(known, key, value, where)
     elif not (key.startswith(_FREE_PREFIXES) or _is_the_programs_own(key, where)):
-        near = nearest_keys(key)
+        near = " or ".join(map(repr, nearest_keys(key, 3)))
         raise ConfigurationError(
             f"there is no option {key!r}",
             where=where,
-            fix=f"did you mean {near[0]!r}?" if near else "see describe_options() for all options",
+            fix=f"did you mean {near}?" if near else "docs/reference/options.md has all options",
         )
     return option
 
@@ -270,9 +287,11 @@ def _is_the_programs_own(key: str, where: str) -> bool:
     return where == "code" and not looks_like_an_option(key)
 
 
-def _heed_effect(option: ConfigOption[OptionValue], key: str, where: str) -> None:
+def _heed_effect(
+    option: ConfigOption[OptionValue], key: str, value: OptionValue, where: str
+) -> None:
     """Refuse what must not be set; say once, for each key, what has no effect."""
-    if option.effect is Effect.REFUSED:
+    if option.refuses(value):
         raise ConfigurationError(
             f"option {key} cannot be set: {option.why}",
             where=where,

@@ -26,6 +26,8 @@ FieldOrSelector: TypeAlias = Any
 Message: TypeAlias = Any
 # What a sink's writer hands to the sink's committer; picklable, and only the sink looks inside.
 Committable: TypeAlias = Any
+# What a task tells the driver of an epoch, or sooner; runtime/messages.py looks inside.
+TaskMessage: TypeAlias = Any
 # The value of an option in the option's own type (common/config_options.py checks it).
 OptionValue: TypeAlias = Any
 # An object of parsed or plain JSON; whoever reads a field says what type it has.

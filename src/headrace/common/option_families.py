@@ -23,8 +23,11 @@ def _refused(prefix: str, why: str, instead: str) -> ConfigOption[OptionValue]:
     return ConfigOption(f"{prefix}*", effect=Effect.REFUSED, why=why, instead=instead)
 
 
-_METRICS = "metrics are configured by spark.metrics.*"
-_NO_REST = "there is no REST API and no dashboard yet"
+_METRICS = (
+    "a dispatcher answers Prometheus and REST without further settings, and a driver alone on "
+    "metrics.reporter.prom.port"
+)
+_NO_REST = "the REST API has no such setting"
 _FILES = "Spark writes the files of state"
 
 FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
@@ -38,7 +41,6 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("classloader.", "there are no Java user classes"),
     _accepted("execution.async-state.", "state is read from memory, or in pages"),
     _accepted("execution.batch", "Spark runs the exchanges of batch jobs"),
-    _accepted("execution.buffer-timeout.enabled", "a micro-batch is one flush"),
     _accepted("execution.checkpointing.cleaner.", "Spark removes old checkpoints"),
     _accepted("execution.checkpointing.create-subdir", "a job has its own directory"),
     _accepted("execution.checkpointing.data-inline-threshold", _FILES),
@@ -61,7 +63,6 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("metrics.system-resource", _METRICS),
     _accepted("rest.async.", _NO_REST),
     _accepted("rest.await-leader-timeout", _NO_REST),
-    _accepted("rest.bind-address", _NO_REST),
     _accepted("rest.cache.", _NO_REST),
     _accepted("rest.client.", _NO_REST),
     _accepted("rest.connection-timeout", _NO_REST),
@@ -95,7 +96,7 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("pipeline.serialization-config", "types are declared in Python"),
     _accepted("pipeline.closure-cleaner-level", "functions are pickled by cloudpickle"),
     _accepted("pipeline.operator-chaining.", "chains only need the same parallelism"),
-    _accepted("high-availability.", "the driver is restarted by Spark's cluster manager"),
+    _accepted("high-availability.", "a dispatcher has one port, that of its REST API"),
     _accepted("kubernetes.", "Spark on Kubernetes is configured by spark.kubernetes.*"),
     _accepted("yarn.", "Spark on YARN is configured by spark.yarn.*"),
     _accepted(
@@ -110,8 +111,9 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("jobstore.", "Spark's history server is configured by spark.history.*"),
     _refused(
         "security.",
-        "headrace has no security of its own, and ignoring the setting would be dangerous",
-        "set Spark's own: spark.ssl.*, spark.authenticate, spark.kerberos.*",
+        "headrace does not know this setting of Flink's, and ignoring it would be dangerous",
+        "for REST: security.ssl.rest.keystore and the others of docs/security.md; for Spark: "
+        "security.ssl.internal.enabled, or its own spark.ssl.*, spark.kerberos.*",
     ),
     _refused(
         "fs.",
@@ -121,8 +123,19 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("io.", "Spark's local directories are configured by spark.local.dir"),
     _accepted("web.", _NO_REST),
     _accepted("historyserver.", "Spark's history server is configured by spark.history.*"),
-    _accepted("table.", "there is no SQL yet"),
-    _accepted("sql-client.", "there is no SQL yet"),
+    _refused(
+        "table.catalog-store.",
+        "catalogs are remembered for the session only",
+        "put CREATE CATALOG into a file, and start with it: headrace sql -i init.sql",
+    ),
+    _refused(
+        "table.secret-store.",
+        "there is no store of secrets",
+        "give a connector what it needs by its own options, from the environment",
+    ),
+    _accepted("sql-gateway.", "there is no gateway of Flink's: `headrace sql` asks a dispatcher"),
+    _accepted("materialized-table.", "there are no materialized tables: CREATE refuses them"),
+    _accepted("pipeline.time-characteristic", "tables and windows say which time they go by"),
 )
 
 

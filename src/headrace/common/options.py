@@ -11,8 +11,14 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from headrace.common.cluster_options import CLUSTER_OPTIONS
 from headrace.common.config_options import ConfigOption, Effect, as_text
+from headrace.common.foreign_table_options import FOREIGN_TABLE_OPTIONS
+from headrace.common.metric_options import METRIC_OPTIONS
 from headrace.common.option_families import FAMILIES
+from headrace.common.scaling_options import SCALING_OPTIONS
+from headrace.common.security_options import SECURITY_OPTIONS
+from headrace.common.table_options import TABLE_OPTIONS
 
 if TYPE_CHECKING:
     from headrace.common.opaque import OptionValue
@@ -20,10 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONS", "describe_options", "find_option", "nearest_keys"]
 
 _NO_ALIGNMENT = "a micro-batch begins and ends everywhere at once: there is nothing to align"
-_NO_REST = (
-    "there is no REST API and no dashboard yet: use `headrace list`, `cancel` and `savepoint`"
-)
-_NO_LATENCY = "no latency markers are sent"
+_ONE_LATENCY = "latency is shown for every sink"
 
 _ALL: tuple[ConfigOption[OptionValue], ...] = (
     # --- parallelism and program
@@ -47,10 +50,9 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "pipeline.auto-watermark-interval",
         "duration",
         "200 ms",
-        "How often watermark generators are asked.",
+        "Continuous mode: how often watermarks are emitted; 0 ms for never before the end of "
+        "input. In micro-batches that is at the end of each.",
         minimum=0,
-        effect=Effect.ACCEPTED,
-        why="generators are asked at the end of every micro-batch",
     ),
     ConfigOption(
         "pipeline.global-job-parameters",
@@ -154,9 +156,17 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "execution.buffer-timeout.interval",
         "duration",
         "100 ms",
-        "How often buffers are flushed.",
-        effect=Effect.ACCEPTED,
-        why="a micro-batch is one flush; execution.checkpointing.interval sets its pace",
+        "Continuous mode: how long records wait at most for the buffer they travel in to fill: "
+        "0 ms sends them at once (lowest latency), -1 ms only full buffers (highest throughput). "
+        "A micro-batch is one flush: there it has no effect.",
+        minimum=-1,
+    ),
+    ConfigOption(
+        "execution.buffer-timeout.enabled",
+        "boolean",
+        default=True,
+        doc="Continuous mode: whether buffers that are not full are sent after "
+        "execution.buffer-timeout.interval.",
     ),
     ConfigOption(
         "execution.attached",
@@ -187,8 +197,23 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "headrace.execution.host",
         "string",
         "spark",
-        "What runs the job: `spark`, or `local` for this process without Java (sources written in "
-        "Python only); installed packages may add others (entry points `headrace.hosts`).",
+        "What runs the job: `spark`, or `local` for this process without Java (all sources but "
+        "DataFrames); installed packages may add others (entry points `headrace.hosts`).",
+    ),
+    ConfigOption(
+        "headrace.execution.mode",
+        "enum",
+        "micro-batch",
+        "How Spark runs the job: `micro-batch`, or `continuous` for results within milliseconds, "
+        "with all tasks running at the same time.",
+        choices=("micro-batch", "continuous"),
+    ),
+    ConfigOption(
+        "headrace.continuous.tick",
+        "duration",
+        "10 ms",
+        "Continuous mode: how often sources are asked for new records.",
+        minimum=1,
     ),
     # --- windows
     ConfigOption(
@@ -197,13 +222,6 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         default=True,
         doc="Whether sliding windows with a reduce or aggregate function are merged from the time "
         "spans (panes) they share, instead of adding each record to each window.",
-    ),
-    ConfigOption(
-        "headrace.windows.native",
-        "boolean",
-        default=True,
-        doc="Whether a window of aggregates over columns runs on Spark's own windows, in programs "
-        "that Spark can run as a whole.",
     ),
     # --- sources
     ConfigOption(
@@ -370,10 +388,10 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "state.backend.type",
         "enum",
         "rocksdb",
-        "Spark's state store: rocksdb, or hashmap to keep the state of native windows in the "
-        "executor's memory. The state of Python steps is in RocksDB either way, its entries in use "
-        "in the worker's memory.",
+        "Where state is kept.",
         choices=("rocksdb", "hashmap"),
+        effect=Effect.ACCEPTED,
+        why="state is in Spark's RocksDB store, its entries in use in the worker's memory",
     ),
     ConfigOption(
         "state.changelog.enabled",
@@ -488,7 +506,7 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "the next one; on the same machine a dead driver is noticed at once.",
         minimum=1000,
     ),
-    # --- Spark, REST, metrics
+    # --- Spark, metrics
     ConfigOption(
         "spark.master",
         "string",
@@ -497,37 +515,12 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "as many cores as the default parallelism, but at least 2.",
     ),
     ConfigOption(
-        "rest.port",
-        "int",
-        8081,
-        "Port of the REST API.",
-        minimum=0,
-        effect=Effect.ACCEPTED,
-        why=_NO_REST,
-    ),
-    ConfigOption(
-        "rest.address",
-        "string",
-        "127.0.0.1",
-        "Address of the REST API.",
-        effect=Effect.ACCEPTED,
-        why=_NO_REST,
-    ),
-    ConfigOption(
-        "rest.bind-port",
-        "string",
-        None,
-        "Port, or range such as 8081-8090, to listen on.",
-        effect=Effect.ACCEPTED,
-        why=_NO_REST,
-    ),
-    ConfigOption(
         "metrics.latency.interval",
         "duration",
         "0 ms",
-        "How often latency is measured.",
-        effect=Effect.ACCEPTED,
-        why=_NO_LATENCY,
+        "Continuous mode: how often sources send a marker that measures the time to every sink "
+        "(latencyP50, P95 and P99, in ms); 0 ms for never. A micro-batch has no markers.",
+        minimum=0,
     ),
     ConfigOption(
         "metrics.latency.granularity",
@@ -536,8 +529,14 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "How finely latency is broken down.",
         choices=("single", "operator", "subtask"),
         effect=Effect.ACCEPTED,
-        why=_NO_LATENCY,
+        why=_ONE_LATENCY,
     ),
+    *CLUSTER_OPTIONS,
+    *SECURITY_OPTIONS,
+    *METRIC_OPTIONS,
+    *SCALING_OPTIONS,
+    *TABLE_OPTIONS,
+    *FOREIGN_TABLE_OPTIONS,
 )
 
 OPTIONS: dict[str, ConfigOption[OptionValue]] = {option.key: option for option in _ALL}
@@ -556,6 +555,7 @@ _OLD_KEYS = {
     "execution.checkpointing.checkpoints-after-tasks-finish.enabled": (
         "execution.checkpointing.checkpoints-after-tasks-finish"
     ),
+    "table.exec.async-scalar.buffer-capacity": "table.exec.async-scalar.max-concurrent-operations",
     "state.backend": "state.backend.type",
     "state.checkpoints.dir": "execution.checkpointing.dir",
     "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
@@ -603,5 +603,8 @@ def describe_options() -> str:
 
 def _reason(option: ConfigOption[OptionValue]) -> str:
     """Why it does nothing, as a sentence; nothing for an option that acts."""
-    parts = [part for part in (option.why, option.instead) if part]
+    taken = f"only {' or '.join(f'`{v}`' for v in option.taken if v)} can be set" * any(
+        option.taken
+    )
+    parts = [part for part in (option.why, taken, option.instead) if part]
     return "".join(f"{part[0].upper()}{part[1:]}. " for part in parts).rstrip()

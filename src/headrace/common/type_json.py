@@ -14,7 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.class_names import class_of_name, name_of_class
+from headrace.common.data_type_json import data_type_from_json, data_type_to_json
+from headrace.common.data_types import RowType
 from headrace.common.opaque import JsonObject
+from headrace.common.row_data_type import RowDataTypeInfo
 from headrace.common.typeinfo import (
     BasicArrayTypeInfo,
     BasicType,
@@ -87,6 +90,8 @@ def _composite(type_info: TypeInformation) -> Json:
         return {"external": to_json(type_info.type_info)}
     if isinstance(type_info, RowTypeInfo):
         return _row(type_info)
+    if isinstance(type_info, RowDataTypeInfo):
+        return {"row_data": data_type_to_json(type_info.row_type), "changes": type_info.changes}
     raise StateError(
         f"the type {type_info!r} cannot be recorded with state",
         fix="declare the state with one of headrace.common.Types",
@@ -136,6 +141,12 @@ def _class_type(form: JsonObject) -> TypeInformation:
     return ClassTypeInfo(found, form["flavour"], _all(form["types"]), form["names"])
 
 
+def _row_data(form: JsonObject) -> TypeInformation:
+    row_type = data_type_from_json(form["row_data"])
+    assert isinstance(row_type, RowType)
+    return RowDataTypeInfo(row_type, form["changes"])
+
+
 def _all(forms: list[Json]) -> list[TypeInformation]:
     return [from_json(form) for form in forms]
 
@@ -162,6 +173,7 @@ _COMPOSED: dict[str, Callable[[JsonObject], TypeInformation]] = {
     "tuple": lambda form: TupleTypeInfo(_all(form["tuple"])),
     "row": lambda form: RowTypeInfo(_all(form["row"]), form.get("names")),
     "class": _class_type,
+    "row_data": _row_data,
     "external": lambda form: ExternalTypeInfo(from_json(form["external"])),
 }
 
@@ -172,6 +184,8 @@ def type_text(form: Json) -> str:
         return form.upper()
     if "class" in form:
         return str(form["class"]).partition(":")[2]
+    if "row_data" in form:
+        return str(data_type_from_json(form["row_data"]))
     if "names" in form:
         pairs = zip(form["names"], form["row"], strict=True)
         return f"ROW<{', '.join(f'{name}: {type_text(kind)}' for name, kind in pairs)}>"

@@ -1,11 +1,11 @@
 """A sink that throws records away: for benchmarks, and for jobs that act through side effects.
 
-In: records.  Out: nothing.
+In: records, or lines of a table with ``'connector' = 'blackhole'``.  Out: nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.spi.connector import Connector
 from headrace.spi.sink import (
@@ -15,9 +15,12 @@ from headrace.spi.sink import (
     SinkWriter,
     WriterContext,
 )
+from headrace.spi.table_connector import TableConnector, TableSink, option
 
 if TYPE_CHECKING:
+    from headrace.common.changes import Changes
     from headrace.common.opaque import Committable
+    from headrace.spi.table_connector import TableDefinition
 
 
 class DiscardingSink(Sink):
@@ -51,3 +54,21 @@ class _NothingToCommit(Committer):
 
 
 CONNECTOR = Connector("Nowhere: records are thrown away", sinks=(DiscardingSink,))
+
+
+class BlackHoleTables(TableConnector):
+    """``'connector' = 'blackhole'``: takes all changes, and does nothing with them."""
+
+    name: ClassVar[str] = "blackhole"
+    optional = (option("sink.parallelism", "int", doc="how many subtasks throw lines away"),)
+
+    def summary(self) -> str:
+        return "Nowhere: lines are thrown away"
+
+    def sink(self, definition: TableDefinition) -> TableSink:
+        options = self.checked(definition)
+        return TableSink(DiscardingSink(), _everything, parallelism=options.get(self.optional[0]))
+
+
+def _everything(changes: Changes) -> Changes:
+    return changes

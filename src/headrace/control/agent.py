@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
+from headrace.common.restart_strategy import strategy_as_options
 from headrace.control.progress import Teller
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.common.opaque import JsonObject
+    from headrace.control.history import JobHistory
     from headrace.control.job import Failure, Job
     from headrace.control.registry import JobRegistry
     from headrace.io.lease import Lease
@@ -69,7 +71,13 @@ HANDLERS: dict[str, Callable[[Job, JsonObject], JsonObject]] = {
 
 
 def new_record(
-    job: Job, *, checkpoint: str | None, parallelism: int, web: dict[str, str], kind: str = "job"
+    job: Job,
+    *,
+    checkpoint: str | None,
+    parallelism: int,
+    web: dict[str, str],
+    kind: str = "job",
+    mode: str = "micro-batch",
 ) -> JobRecord:
     """The record of a job that is about to run in this process."""
     me = this_process()
@@ -87,11 +95,21 @@ def new_record(
         checkpoint=checkpoint,
         parallelism=parallelism,
         restart_strategy=str(job.strategy),
+        restart_options=strategy_as_options(job.strategy),
         web=web,
         kind=kind,
+        mode=mode,
         launch=os.environ.get(LAUNCH_VARIABLE),
         log=os.environ.get(LOG_VARIABLE),
     )
+
+
+def continue_record(record: JobRecord, earlier: JobRecord | None) -> None:
+    """Take over what a dispatcher has noted: when the job began, and why drivers were started."""
+    if earlier is not None and earlier.launch is None:
+        record.started = earlier.started
+        record.restarts = earlier.restarts
+        record.failures = earlier.failures
 
 
 class JobAgent:
@@ -102,21 +120,33 @@ class JobAgent:
         registry: where its file goes; while it cannot be written, the job runs without it.
         record: the file's first content.
         lease: the lock of its checkpoint directory; None for a temporary one.
+        history: what else is told of it.
     """
 
     def __init__(
-        self, job: Job, registry: JobRegistry, record: JobRecord, lease: Lease | None
+        self,
+        job: Job,
+        registry: JobRegistry,
+        record: JobRecord,
+        lease: Lease | None,
+        history: JobHistory | None = None,
     ) -> None:
         self._job = job
+        # of earlier drivers
+        self._restarts_before = record.restarts
+        self._failures_before = list(record.failures)
         self._registry = registry
         self._record = record
         self._lease = lease
+        self._history = history
         self._lease_over = False
         self._lease_failed = False
         self._record_failed = False
+        self._history_failed = False
         self._inbox: Inbox | None = None
         self._written: tuple[object, ...] = ()
         self._written_at = 0.0
+        self._looked_at = 0.0
         self._teller = Teller(record)
         self._over = threading.Event()
         self._writing = threading.Lock()  # the job ends in another thread than this one's
@@ -124,6 +154,7 @@ class JobAgent:
     def start(self) -> None:
         """Show the job in the registry, and begin to listen."""
         self._write()
+        self._tell_history(lambda history: history.begin(self._job))
         self._teller.start()
         name = f"headrace-agent-{self._job.name}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
@@ -132,6 +163,7 @@ class JobAgent:
         """The job has ended: write its last state, give the directory free."""
         self._over.set()
         self._record.ended = wall_clock()
+        self._tell_history(lambda history: history.write(self._job, last=True))
         self._write()
         self._teller.end()
         if self._lease is not None:
@@ -141,8 +173,10 @@ class JobAgent:
         while not self._over.wait(_POLL_S):
             self._renew()
             self._answer()
-            if time.monotonic() - self._written_at >= _WRITE_EVERY_S:
+            if time.monotonic() - self._looked_at >= _WRITE_EVERY_S:
+                self._looked_at = time.monotonic()
                 self._write_if_changed()
+                self._tell_history(lambda history: history.write(self._job))
                 self._teller.look()
 
     # --- the lock ----------------------------------------------------------------------------
@@ -184,6 +218,22 @@ class JobAgent:
             except (OSError, TypeError, ValueError) as error:  # also a gauge that is no JSON
                 self._record_not_written(error)
 
+    def _tell_history(self, tell: Callable[[JobHistory], None]) -> None:
+        """The job runs on, whatever becomes of its history."""
+        if self._history is None:
+            return
+        try:
+            with self._writing:
+                tell(self._history)
+            self._history_failed = False
+        except Exception as error:
+            if not self._history_failed:  # tried again at the next look, told once
+                log.warning(
+                    "the metrics of job %s could not be written: %s: %s",
+                    self._job.name, type(error).__name__, error,
+                )  # fmt: skip
+            self._history_failed = True
+
     def _record_not_written(self, error: Exception) -> None:
         self._written = ()  # tried again at the next look, told once
         if not self._record_failed:
@@ -198,11 +248,12 @@ class JobAgent:
         job, record = self._job, self._record
         record.state = job.status.name
         record.updated = wall_clock()
-        record.restarts = job.restarts
+        record.restarts = self._restarts_before + job.restarts
+        record.driver_is_lost = job.driver_is_lost
         record.batches = job.metrics.batches
         record.last_batch = job.metrics.last_batch_id
         record.operators = job.metrics.snapshot()["operators"]
-        record.failures = [_failure(failure) for failure in list(job.failures)]
+        record.failures = [*self._failures_before, *map(_failure, list(job.failures))]
         record.error = None if job.error is None else str(job.error)
         last = job.last_savepoint
         if last is not None:

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectorError, HeadraceError, JobError
+from headrace.spi.host import TellsProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ class Attempt:
         committers: of every sink, by uid, with the name for messages.
         metrics: of the job.
         note_states: called with what operators have stored for the first time.
+        check_right: raises if another driver has the job; asked before anything is committed.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Attempt:
         committers: dict[str, tuple[str, Committer]],
         metrics: JobMetrics,
         note_states: Callable[[States], None] = lambda states: None,
+        check_right: Callable[[], None] = lambda: None,
     ) -> None:
         self.run: Run | None = None
         self._bounded = bounded
@@ -60,8 +63,11 @@ class Attempt:
         self._metrics = metrics
         # told before a batch is committed: what is stored has a name that is known
         self._note_states = note_states
+        self._check_right = check_right
         # held while a batch runs: its thread outlives the run that was stopped
         self._in_epoch = threading.Lock()
+        # a committer is called by one thread at a time: that of epochs, or one that brings records
+        self._calling = {uid: threading.Lock() for uid in committers}
         self._over = False  # no batch may commit any more
         self._gate_closed = False  # no further batch may begin
         self._draining = False
@@ -71,6 +77,12 @@ class Attempt:
     def start(self, run: Run) -> None:
         """Start the run."""
         self.run = run
+        self._metrics.forget_running()
+        if isinstance(run, TellsProgress):
+            run.tell_progress(self._metrics.note_progress)
+        run.recover()
+        for name, committer in self._committers.values():
+            _call_sink(name, committer.begin)
         run.start()
 
     def watch(self) -> None:
@@ -117,13 +129,19 @@ class Attempt:
         self._draining = drain
         if drain and self._uses_time and self.run is not None:
             self.run.end_input()  # the epoch that reads it closes the gate
-        else:
+        elif self.run is None or self.run.has_short_epochs:
             self._gate_closed = True
         threading.Thread(target=self._stop_at_gate, name="headrace-stop", daemon=True).start()
 
     def _stop_at_gate(self) -> None:
         """The run ends by itself when it tries a new epoch; an idle one has to be told."""
         assert self.run is not None
+        if not (self._draining and self._uses_time) and not self._gate_closed:
+            try:
+                self.run.finish_epoch()
+            except BaseException:  # who watches the run is told the same
+                return
+            self._gate_closed = True
         while not self._over:
             if self._gate_closed and not self.run.in_epoch and not self._in_epoch.locked():
                 self.run.stop()
@@ -164,17 +182,42 @@ class Attempt:
             if self._gate_closed:
                 raise JobError(f"the job was stopped before batch {epoch}")
             started = time.perf_counter()
-            found = work()
-            if found.error is not None:
-                raise found.error
-            self._check_may_go_on(epoch)
-            self._note_states(found.states)
-            self._commit(epoch, found.committables)
-            if self.run is not None:  # the first epoch can be faster than start()
-                self.run.wake_at(found.wake_at)
-            self._metrics.end_batch(epoch, found.reports, (time.perf_counter() - started) * 1000)
+            self._metrics.checkpoints.begin(epoch)
+            try:
+                found = self._finished(epoch, work)
+            except BaseException as error:
+                self._note_failure(epoch, error)
+                raise
+            milliseconds = (time.perf_counter() - started) * 1000
+            self._metrics.end_batch(epoch, found.reports, milliseconds, found.tasks)
             if self._draining and found.at_end_of_time:
                 self._gate_closed = True
+
+    def _finished(self, epoch: int, work: Callable[[], EpochResults]) -> EpochResults:
+        """What the epoch came to, after its sinks have committed it."""
+        found = work()
+        if found.error is not None:
+            raise found.error
+        self._check_may_go_on(epoch)
+        self._check_right()
+        self._note_states(found.states)
+        self._commit(epoch, found.committables)
+        if self.run is not None:  # the first epoch can be faster than start()
+            self.run.wake_at(found.wake_at)
+        return found
+
+    def _note_failure(self, epoch: int, error: BaseException) -> None:
+        if self._goes_on:
+            self._metrics.checkpoints.fail(epoch, error)
+        else:
+            self._metrics.checkpoints.abandon()
+
+    def deliver(self, uid: str, epoch: int, records: list[Committable]) -> None:
+        """Let a sink that acts at once have records of the running epoch."""
+        name, committer = self._committers[uid]
+        with self._calling[uid]:
+            if not self._over:
+                _call_sink(name, lambda: committer.deliver(epoch, records))
 
     def _check_may_go_on(self, epoch: int) -> None:
         if self._over:
@@ -184,7 +227,8 @@ class Attempt:
         """Let every sink make its part of an epoch visible."""
         for uid, parts in committables.items():
             name, committer = self._committers[uid]
-            _call_sink(name, lambda c=committer, p=parts: c.commit(epoch, p))  # type: ignore[misc]
+            with self._calling[uid]:
+                _call_sink(name, lambda c=committer, p=parts: c.commit(epoch, p))  # type: ignore[misc]
 
 
 def _call_sink(name: str, action: Callable[[], None]) -> None:

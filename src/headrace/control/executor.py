@@ -15,28 +15,40 @@ from typing import TYPE_CHECKING, cast
 
 from headrace.common.job_status import JobStatus
 from headrace.common.restart_strategy import strategy_from_options
-from headrace.control.agent import JobAgent, new_record
+from headrace.control.agent import JobAgent, continue_record, new_record
 from headrace.control.attempt import Attempt
 from headrace.control.fingerprint import fingerprint
+from headrace.control.history import HistorySettings, JobHistory, about
 from headrace.control.job import Job
 from headrace.control.job_dir import JobDir, new_job_id
+from headrace.control.metrics_port import MetricsPort
+from headrace.control.orders import Orders, take_orders
 from headrace.control.registry import JobRegistry
 from headrace.control.restore import check, compare, declared_types, restore, restored_states
 from headrace.control.savepoints import read_savepoint
 from headrace.control.snapshot import SnapshotJob, take_savepoint
-from headrace.errors import InvalidArgumentError, PlanError, SavepointError, UnsupportedStepError
+from headrace.errors import (
+    InvalidArgumentError,
+    JobError,
+    PlanError,
+    SavepointError,
+    UnsupportedStepError,
+)
 from headrace.io.lease import Lease
 from headrace.io.storage import absolute_target
 from headrace.plan.alignment import alignment_without_effect
 from headrace.plan.explain import plan_as_json, plan_as_text
 from headrace.plan.planner import PlanOptions, plan
 from headrace.plan.rules.resolve_execution_mode import runs_in_batch
-from headrace.spi.host import HOSTS, HasFrames, Place, host_of
+from headrace.spi.host import HOSTS, HasExecutors, HasFrames, Place, host_of, runs_continuously
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.common.opaque import HostFrame, HostSession
     from headrace.control.fingerprint import Fingerprint
+    from headrace.control.history import JobAbout
     from headrace.control.job_dir import Identity
     from headrace.control.metrics import JobMetrics
     from headrace.control.restore import Match
@@ -58,16 +70,19 @@ class JobExecutor:
 
     def execute(self, program: StreamGraph, spec: JobSpec) -> Job:
         """Plan, claim and start; errors in the program are raised here, before anything runs."""
+        orders = take_orders() if spec.kind == "job" else Orders()
+        if orders.parallelism:
+            spec = replace(spec, parallelism=orders.parallelism)
         job_dir = JobDir.open(checkpoint_dir(program, spec))
         claimed: _Claimed | None = None
         try:
-            _savepoint(spec, job_dir.read_identity(), job_dir)  # is it there? before Spark starts
+            _savepoint(spec, _kept(job_dir, orders), job_dir)  # is it there? before Spark starts
             host = host_of(spec)
             types = host.types()
             if spec.kind == "preview":
                 spec = _for_a_look(program, spec, types)
-            claimed = _claim(program, spec, job_dir, types)
-            job, agent = _job(claimed, host, job_dir, spec)
+            claimed = _claim(program, spec, job_dir, types, orders)
+            job, agent = _job(claimed, host, job_dir, spec, orders)
         except BaseException:
             if claimed is not None and claimed.lease is not None:
                 claimed.lease.release()
@@ -86,10 +101,10 @@ class JobExecutor:
         """The SparkSession that programs of the spec run on."""
         return _with_frames(host_of(spec), "get_spark_session()").base
 
-    def source_of(self, data: HostFrame) -> Source:
+    def source_of(self, data: HostFrame, *, lines: bool = False) -> Source:
         """The source that reads a DataFrame."""
         spark = cast("type[HasFrames]", HOSTS.find("spark"))
-        return spark.source_of(data)
+        return spark.source_of(data, lines=lines)
 
     def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> HostFrame:
         """The records that reach a step as a streaming DataFrame."""
@@ -129,7 +144,8 @@ def plan_options(
         job_id=job_id,
         job_name=spec.name,
         job_parameters=spec.job_parameters,
-        native=spec.option("headrace.execution.host") == "spark",  # only there is a Catalyst
+        # only there is a Catalyst
+        native=spec.option("headrace.execution.host") == "spark" and not runs_continuously(spec),
         auto_uids=spec.option("pipeline.auto-generate-uids"),
         generic_types=spec.option("pipeline.generic-types"),
     )
@@ -178,14 +194,24 @@ class _Claimed:
     matches: list[Match]
 
 
+def _kept(job_dir: JobDir, orders: Orders) -> Identity | None:
+    """Whose checkpoint is in the directory, and is to stay there."""
+    stored = job_dir.read_identity()
+    return None if stored is not None and stored.job_id == orders.replaces else stored
+
+
 def _claim(
-    graph: StreamGraph, spec: JobSpec, job_dir: JobDir, types: TypeResolver | None
+    graph: StreamGraph,
+    spec: JobSpec,
+    job_dir: JobDir,
+    types: TypeResolver | None,
+    orders: Orders,
 ) -> _Claimed:
     """Plan the job and make sure that its directory is its own; changes nothing if it is not."""
-    stored = job_dir.read_identity()
+    stored = _kept(job_dir, orders)
     savepoint = _savepoint(spec, stored, job_dir)
     # the id in the job's directory, so that a restarted job is the same job
-    job_id = new_job_id() if stored is None else stored.job_id
+    job_id = stored.job_id if stored is not None else orders.job_id or new_job_id()
     physical = plan(graph, plan_options(spec, job_id, savepoint), types)
     graph.learn_types(physical.graph)
     if physical.batch:
@@ -202,7 +228,7 @@ def _claim(
     else:
         job_dir.check_fits(stored, spec.name, now, drop_unclaimed=drop)
     if spec.option("headrace.jobs.unique-names"):
-        JobRegistry.of(spec.configuration()).check_name_is_free(spec.name, job_id)
+        JobRegistry.of(spec.configuration()).check_name_is_free(spec.name, job_id, orders.job_id)
     lease: Lease | None = None
     if not job_dir.temporary:
         lease = Lease(
@@ -212,9 +238,17 @@ def _claim(
             local_path=job_dir.local_path,
         )
         lease.acquire()
-        if job_dir.read_identity() != stored:  # another job came and went in between
+        if _kept(job_dir, orders) != stored:  # another job came and went in between
             lease.release()
-            return _claim(graph, spec, job_dir, types)
+            return _claim(graph, spec, job_dir, types, orders)
+        try:
+            if orders.fence is not None:
+                orders.fence.check()  # before anything is written: another driver may have the job
+            if job_dir.read_identity() != stored:
+                job_dir.clear()  # it was stopped with the savepoint that this job starts from
+        except BaseException:
+            lease.release()
+            raise
     return _Claimed(job_id, physical, now, stored, lease, savepoint, matches)
 
 
@@ -249,9 +283,13 @@ def check_gives_all_at_once(physical: PhysicalPlan) -> None:
 # --- the job -------------------------------------------------------------------------------------
 
 
-def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple[Job, JobAgent]:
+def _job(
+    claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec, orders: Orders
+) -> tuple[Job, JobAgent]:
     job_id, physical = claimed.job_id, claimed.physical
     place = Place(job_id, job_dir.location, temporary=job_dir.temporary)
+    if claimed.stored is not None and claimed.savepoint is None:
+        _check_same_mode(host, job_dir)
     host.prepare(physical, place)
     checkpoints = host.checkpoints(physical, place)
     if claimed.savepoint is not None:
@@ -269,10 +307,12 @@ def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple
         job_id=job_id,
         name=spec.name,
         strategy=strategy_from_options(spec.configuration(), checkpointing=spec.interval_ms > 0),
-        make_attempt=lambda metrics: _attempt(physical, host, place, job_dir, metrics),
+        make_attempt=lambda metrics: _attempt(
+            physical, host, place, job_dir, metrics, lambda: _check_right(job, claimed, orders)
+        ),
         take_savepoint=partial(take_savepoint, snapshot),
         savepoint_folder=lambda folder: _savepoint_folder(folder, spec, physical),
-        on_end=lambda job: _end(job, agent, job_dir, spec),
+        on_end=lambda job: _end(job, agent, port, job_dir, spec),
         in_batch_mode=physical.batch,
     )
     record = new_record(
@@ -281,11 +321,64 @@ def _job(claimed: _Claimed, host: Host, job_dir: JobDir, spec: JobSpec) -> tuple
         parallelism=spec.parallelism,
         web=host.web,
         kind=spec.kind,
+        mode=spec.option("headrace.execution.mode"),
     )
+    facts = about(physical, spec, _restored_from(claimed, spec))
+    record.tasks = sum(vertex.parallelism for vertex in facts.vertices)
     registry = JobRegistry.of(spec.configuration())
     registry.forget_old()
-    agent = JobAgent(job, registry, record, claimed.lease)
+    if orders.fence is not None:
+        continue_record(record, registry.get(job_id))
+    history = None if spec.kind == "preview" else _history(job_id, facts, host, spec, registry)
+    port = None if spec.kind == "preview" else _metrics_port(job_id, spec, registry)
+    if port is not None:
+        record.web = {**record.web, "prometheus": port.address}
+    agent = JobAgent(job, registry, record, claimed.lease, history)
     return job, agent
+
+
+def _metrics_port(job_id: str, spec: JobSpec, registry: JobRegistry) -> MetricsPort | None:
+    number = spec.option("metrics.reporter.prom.port")
+    return None if number is None else MetricsPort(registry, job_id, number)
+
+
+def _history(
+    job_id: str, facts: JobAbout, host: Host, spec: JobSpec, registry: JobRegistry
+) -> JobHistory:
+    return JobHistory(
+        registry.history_of(job_id),
+        facts,
+        HistorySettings.of(spec),
+        host.executors if isinstance(host, HasExecutors) else list,
+    )
+
+
+def _restored_from(claimed: _Claimed, spec: JobSpec) -> str | None:
+    if claimed.savepoint is not None:
+        return claimed.savepoint.location
+    return None if claimed.stored is None else spec.checkpoint_dir
+
+
+# Who has left a folder in a job's directory: checkpoints of one mode mean nothing to another.
+_LEFT_BY = {
+    "query": "micro-batches on Spark",
+    "local": "this process in micro-batches",
+    "continuous": "continuous mode",
+}
+
+
+def _check_same_mode(host: Host, job_dir: JobDir) -> None:
+    """Refuse to begin from scratch beside the checkpoint of another mode or host."""
+    there = job_dir.storage.folders("")
+    others = [_LEFT_BY[name] for name in there if name in _LEFT_BY and name != host.folder]
+    if others and host.folder not in there:
+        raise SavepointError(
+            f"the checkpoint was made by {others[0]}, and the job is now to run otherwise "
+            f"({_LEFT_BY.get(host.folder, host.folder)})",
+            where=job_dir.location,
+            fix="run it as before, stop it with a savepoint, and start from that with another "
+            "execution.checkpointing.dir: savepoints are the same for all modes",
+        )
 
 
 def _savepoint_folder(wanted: str | None, spec: JobSpec, physical: PhysicalPlan) -> str:
@@ -314,8 +407,12 @@ def _check_sources(physical: PhysicalPlan, savepoint: StoredSavepoint) -> None:
             )
 
 
-def _end(job: Job, agent: JobAgent, job_dir: JobDir, spec: JobSpec) -> None:
+def _end(
+    job: Job, agent: JobAgent, port: MetricsPort | None, job_dir: JobDir, spec: JobSpec
+) -> None:
     """The last thing of a job: its file, its lock, and its checkpoint if that is not to stay."""
+    if port is not None:
+        port.close()
     retention = spec.option("execution.checkpointing.externalized-checkpoint-retention")
     cancelled = job.status is JobStatus.CANCELED
     try:
@@ -325,31 +422,57 @@ def _end(job: Job, agent: JobAgent, job_dir: JobDir, spec: JobSpec) -> None:
         agent.end()
 
 
+def _check_right(job: Job, claimed: _Claimed, orders: Orders) -> None:
+    """Raise, and end the job for good, if another driver has it.
+
+    A driver that was suspended, with its machine or alone, wakes up in the middle of anything: what
+    it does next must not be to commit.  What it commits between this look and the next moment is
+    repeated by the other driver under the same number, and so not seen twice.
+    """
+    try:
+        if claimed.lease is not None:
+            claimed.lease.confirm()
+        if orders.fence is not None:
+            orders.fence.check()
+    except JobError as error:
+        job.give_up(error)
+        raise
+
+
 def _attempt(
-    physical: PhysicalPlan, host: Host, place: Place, job_dir: JobDir, metrics: JobMetrics
+    physical: PhysicalPlan,
+    host: Host,
+    place: Place,
+    job_dir: JobDir,
+    metrics: JobMetrics,
+    check_right: Callable[[], None],
 ) -> Attempt:
     """Open and start a run, with committers of its own."""
+    check_right()
     attempt = Attempt(
         bounded=physical.bounded and not physical.batch,  # the run of a batch ends by itself
         uses_time=physical.uses_time,
-        committers=_committers(physical, place),
+        committers=_committers(physical, place, epochs_overlap=host.epochs_overlap),
         metrics=metrics,
         note_states=(lambda states: None) if job_dir.temporary else job_dir.states.add,
+        check_right=check_right,
     )
     try:
-        attempt.start(host.open(physical, place, attempt.run_epoch))
+        attempt.start(host.open(physical, place, attempt.run_epoch, attempt.deliver))
     except BaseException:
         attempt.close()
         raise
     return attempt
 
 
-def _committers(physical: PhysicalPlan, place: Place) -> dict[str, tuple[str, Committer]]:
+def _committers(
+    physical: PhysicalPlan, place: Place, *, epochs_overlap: bool
+) -> dict[str, tuple[str, Committer]]:
     made: dict[str, tuple[str, Committer]] = {}
     for step in physical.sinks:
         uid = step.stable_id
         sink = step.operator.sink  # type: ignore[union-attr]
         folder = None if place.temporary else f"{place.directory}/sinks/{uid}"
-        context = CommitterContext(job_id=place.job_id, sink_uid=uid, state_dir=folder)
+        context = CommitterContext(place.job_id, uid, folder, epochs_overlap)
         made[uid] = (f"{step.name} at {step.call_site}", sink.create_committer(context))
     return made

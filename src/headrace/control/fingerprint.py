@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from headrace.runtime.stage import OperatorPlan
 
 
-NATIVE_WINDOW = "native window"
-
-
 @dataclass(frozen=True, slots=True)
 class KeptStep:
     """A step that keeps something in the checkpoint: state, timers, or what a sink committed."""
@@ -89,9 +86,6 @@ def _kept(step: Step, plan: OperatorPlan | None) -> KeptStep | None:
     if step.kind == "sink":
         # its committer is on the driver, and knows neither levels nor subtasks
         return KeptStep(step.stable_id, step.kind, step.name, 0, 1, 1)
-    if plan is None and step.native is not None and step.native.window is not None:
-        # in Spark's own state, whose partitions stay as many as they were
-        return KeptStep(step.stable_id, NATIVE_WINDOW, step.name, 0, 1, 1)
     if plan is None or not _has_state(plan):
         return None
     return KeptStep(

@@ -93,6 +93,10 @@ class Job:
         self.error: BaseException | None = None
         self.failures: deque[Failure] = deque(maxlen=_KEPT_FAILURES)
         self._status = JobStatus.CREATED
+        # when the job entered each state, the last time
+        self.state_times: dict[str, int] = {self._status.name: wall_clock()}
+        # how long it was in those that it has left, in ms
+        self.state_totals: dict[str, int] = {}
         self._backoff = make_backoff(strategy)
         self._make_attempt = make_attempt
         self._take_savepoint = take_savepoint
@@ -105,6 +109,8 @@ class Job:
         self.last_savepoint: LastSavepoint | None = None
         self._wake = threading.Event()  # ends the pause before a new attempt
         self._ended = threading.Event()
+        # Spark itself has ended: this process can do no more, another one could
+        self.driver_is_lost = False
 
     # --- for everybody -----------------------------------------------------------------------
 
@@ -169,9 +175,24 @@ class Job:
         """Write a savepoint of the newest committed batch; the job keeps running."""
         if is_terminal(self._status):
             raise JobError(f"job {self.name!r} has ended: it is {self._status.name}")
-        return self._take_savepoint(
-            self._savepoint_folder(folder), drained=False, paused=self._paused
-        )
+        folder = self._savepoint_folder(folder)
+        if self._run is not None and self._status is JobStatus.RUNNING:
+            with contextlib.suppress(Exception):  # a run that fails has its last checkpoint still
+                self._run.finish_epoch()  # of now, and not of the last checkpoint
+        return self._saved(folder, drained=False, paused=self._paused)
+
+    def _saved(
+        self,
+        folder: str | None,
+        *,
+        drained: bool,
+        paused: Callable[[], AbstractContextManager[None]] | None = None,
+    ) -> StoredSavepoint:
+        began_ms = wall_clock()
+        more = {} if paused is None else {"paused": paused}
+        taken = self._take_savepoint(folder, drained=drained, **more)
+        self.metrics.checkpoints.saved(self.metrics.last_batch_id, began_ms, taken.location)
+        return taken
 
     def stop_with_savepoint(
         self, folder: str | None = None, *, drain: bool = False
@@ -211,6 +232,12 @@ class Job:
         self._wake.set()
         if attempt is not None:
             attempt.cancel()
+
+    def give_up(self, error: BaseException) -> None:
+        """As `fail`, for the thread of an epoch, which ends the attempt by what it raises."""
+        with self._lock:
+            if not (is_terminal(self._status) or self._status is JobStatus.CANCELLING):
+                self.error = error
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Until the job has ended; False if it has not after the timeout."""
@@ -275,6 +302,7 @@ class Job:
     def _can_run_again(self, error: BaseException) -> bool:
         if self._run is not None and not self._run.can_run_again:
             error.add_note("Spark itself has ended: run the program again to continue")
+            self.driver_is_lost = True
             return False
         # a job that was told to stop has nothing to be started again for
         return is_worth_another_try(error) and self._stopping is None
@@ -302,7 +330,7 @@ class Job:
             last = self.last_savepoint
         if last is not None and not self._must_end:
             try:
-                last.savepoint = self._take_savepoint(last.folder, drained=last.drain)
+                last.savepoint = self._saved(last.folder, drained=last.drain)
             except BaseException as error:
                 last.error = error
         with self._lock:
@@ -324,7 +352,11 @@ class Job:
 
     def _become(self, status: JobStatus) -> None:
         check_transition(self._status, status)
+        now_ms, left = wall_clock(), self._status.name
+        spent_ms = max(0, now_ms - self.state_times[left])
+        self.state_totals[left] = self.state_totals.get(left, 0) + spent_ms
         self._status = status
+        self.state_times[status.name] = now_ms
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _IDENTITY = "job.json"
-_FOLDERS = ("query", "control", "local", "sources", "sinks")
+_FOLDERS = ("query", "control", "local", "continuous", "sources", "sinks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +172,20 @@ class JobDir:
         if self.temporary:
             shutil.rmtree(self.location, ignore_errors=True)
             return
-        # the name first: a half deleted checkpoint must not look like a whole one
-        for file in (_IDENTITY, STATES_FILE, LOCK_FILE, GUARD_FILE):
+        self.clear()
+        for file in (LOCK_FILE, GUARD_FILE):
             self.storage.delete(file)
-        for folder in _FOLDERS:
-            self.storage.delete_folder(folder)
         here = self.local_path
         if here is not None and not any(here.iterdir()):
             here.rmdir()
+
+    def clear(self) -> None:
+        """Remove the checkpoint; whoever has the lock keeps it."""
+        # the name first: a half deleted checkpoint must not look like a whole one
+        for file in (_IDENTITY, STATES_FILE):
+            self.storage.delete(file)
+        for folder in _FOLDERS:
+            self.storage.delete_folder(folder)
 
 
 def new_job_id() -> str:

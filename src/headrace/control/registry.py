@@ -3,6 +3,7 @@
     $HEADRACE_HOME/jobs/            (~/.headrace/jobs; option headrace.jobs.dir)
         <job id>.json               one job, replaced as a whole whenever something changes
         <job id>.requests/          what others ask of it (control/requests.py)
+        <job id>.history/           its plan, counts, checkpoints, failures (control/history.py)
 
 In: what a driver writes about its job.  Out: JobRecords, with the state as it is now: a job whose
 driver has died is LOST, whatever its file says.  Needs no Spark.  Next: control/agent.py writes
@@ -15,7 +16,7 @@ import json
 import shutil
 import time
 import uuid
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ class JobRecord:
     program: str = ""
     checkpoint: str | None = None  # None: temporary, gone with the job
     parallelism: int = 1
+    tasks: int = 0  # of all vertices
     restart_strategy: str = ""
     restarts: int = 0
     batches: int = 0
@@ -63,6 +65,9 @@ class JobRecord:
     web: dict[str, str] = field(default_factory=dict)
     log: str | None = None
     launch: str | None = None
+    mode: str = "micro-batch"  # or continuous: headrace.execution.mode
+    restart_options: dict[str, str] = field(default_factory=dict)  # what the strategy was set by
+    driver_is_lost: bool = False  # it failed since Spark itself has ended: another driver may go on
     kind: str = "job"  # or preview, or collect: of a program that looks at its own results
 
     @property
@@ -104,6 +109,10 @@ class JobRegistry:
         """Where requests to a job are put."""
         return self.folder / f"{job_id}.requests"
 
+    def history_of(self, job_id: str) -> Path:
+        """Where a job's driver tells the rest of what there is to say of it."""
+        return self.folder / f"{job_id}.history"
+
     # --- the driver's side -------------------------------------------------------------------
 
     def write(self, record: JobRecord) -> None:
@@ -115,6 +124,7 @@ class JobRegistry:
         """Remove a job and its requests."""
         (self.folder / f"{job_id}.json").unlink(missing_ok=True)
         shutil.rmtree(self.requests_of(job_id), ignore_errors=True)
+        shutil.rmtree(self.history_of(job_id), ignore_errors=True)
 
     def forget_old(self) -> None:
         """Keep the newest ended jobs only; looks into the files when there are many."""
@@ -125,15 +135,16 @@ class JobRegistry:
             self.forget(record.job_id)
             if record.log:
                 Path(record.log).unlink(missing_ok=True)
+                Path(record.log).with_suffix(".start").unlink(missing_ok=True)
 
-    def check_name_is_free(self, name: str, job_id: str | None = None) -> None:
+    def check_name_is_free(self, name: str, *own_ids: str) -> None:
         """Refuse a name that a running job has.
 
         Raises:
-            JobNameInUseError: there is such a job, other than `job_id`.
+            JobNameInUseError: there is such a job, with another id than those.
         """
         for record in self.all():
-            if record.is_running and record.name == name and record.job_id != job_id:
+            if record.is_running and record.name == name and record.job_id not in own_ids:
                 raise JobNameInUseError(
                     f"job name {name!r} is in use by running job {record.job_id[:8]}",
                     where=str(record.driver),
@@ -189,9 +200,14 @@ class JobRegistry:
             record = JobRecord.from_json(json.loads(path.read_text()))
         except (OSError, ValueError, TypeError):
             return None  # just removed, or not ours
-        if record.is_running and not _has_driver(record):
-            record.state = LOST
-        return record
+        return as_it_is(record)
+
+
+def as_it_is(record: JobRecord) -> JobRecord:
+    """A record with the state of now: that of a job whose driver has died is LOST."""
+    if record.is_running and not _has_driver(record):
+        return replace(record, state=LOST)
+    return record
 
 
 def _has_driver(record: JobRecord) -> bool:
@@ -201,11 +217,11 @@ def _has_driver(record: JobRecord) -> bool:
     return alive
 
 
-def write_json(path: Path, content: JsonObject) -> None:
+def write_json(path: Path, content: JsonObject, *, indent: int | None = 1) -> None:
     """Write a small file that is either wholly there or not at all."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
     try:
-        draft.write_text(json.dumps(content, indent=1, default=str))
+        draft.write_text(json.dumps(content, indent=indent, default=str))
         draft.replace(path)
     finally:
         with contextlib.suppress(OSError):

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
-from headrace.control.fingerprint import NATIVE_WINDOW
 from headrace.control.savepoints import (
     SavedOperator,
     SavedSource,
@@ -81,8 +80,6 @@ def take_savepoint(
         SavepointError: no batch is committed yet, or something could not be written; what was
             written so far is removed.
     """
-    if not drained:
-        _check_can_be_saved(job)
     location = f"{folder.rstrip('/')}/savepoint-{job.job_id[:6]}-{uuid.uuid4().hex[:12]}"
     for _ in range(_ATTEMPTS - 1):
         batch_id = _newest_batch(job)
@@ -127,17 +124,6 @@ def _take(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> S
             Storage.open(location).delete_folder("")
         raise
     return savepoint
-
-
-def _check_can_be_saved(job: SnapshotJob) -> None:
-    for step in job.program.steps:
-        if step.kind == NATIVE_WINDOW:
-            raise SavepointError(
-                f"the open windows of step {step.name!r} (uid {step.uid!r}) are in Spark's own "
-                "state, which a savepoint cannot hold",
-                fix="drain the job, or run its windows in Python from the start: "
-                "headrace.windows.native: false",
-            )
 
 
 def _write(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> StoredSavepoint:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from headrace.common.row_data_type import KIND_COLUMN, ChangeRowTypeInfo, RowDataTypeInfo
 from headrace.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -39,6 +40,7 @@ from headrace.common.typeinfo import (
 )
 from headrace.data import columns as c
 from headrace.data import scalar_columns as sc
+from headrace.data.codec_base import FINDINGS, Codec, DoesNotFit, first_misfit
 from headrace.data.record_shapes import (
     ClassShape,
     RowShape,
@@ -46,6 +48,7 @@ from headrace.data.record_shapes import (
     row_kinds,
     with_row_kinds,
 )
+from headrace.data.row_data import RowDataCodec
 from headrace.errors import InternalError
 
 if TYPE_CHECKING:
@@ -54,75 +57,6 @@ if TYPE_CHECKING:
 __all__ = ["Codec", "DoesNotFit", "codec_for"]
 
 VALUE_COLUMN = "value"
-
-
-class DoesNotFit(Exception):
-    """A record is not of the declared type.
-
-    Attributes:
-        index: position of the first such record in the list given to ``encode``.
-        field: path to the part that does not fit, such as ``user.age`` or ``f1[3]``; empty for the
-            record itself.
-        value: that part.
-        expected: what would fit, in words.
-    """
-
-    def __init__(self, index: int, field: str, value: Any, expected: str) -> None:
-        super().__init__(index, field, value, expected)
-        self.index = index
-        self.field = field
-        self.value = value
-        self.expected = expected
-
-    def __str__(self) -> str:
-        place = f"field {self.field!r} is" if self.field else "the record is"
-        return (
-            f"{place} {_preview(self.value)} of type {type(self.value).__name__}, "
-            f"expected {self.expected}"
-        )
-
-
-def _preview(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."
-
-
-class Codec:
-    """Turns lists of records of one type into Arrow batches and back.
-
-    Attributes:
-        type_info: the type.
-        schema: the columns; None when records of this type have no Arrow form and are pickled.
-    """
-
-    schema: pa.Schema | None
-
-    def __init__(self, type_info: TypeInformation) -> None:
-        self.type_info = type_info
-        self.schema = None
-
-    def encode(self, values: list[Any]) -> pa.RecordBatch:
-        """The records as one batch of ``schema``.
-
-        Raises:
-            DoesNotFit: for the first record that is not of the type.
-        """
-        msg = f"records of type {self.type_info} have no Arrow form: pickle them"
-        raise InternalError(msg)
-
-    def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
-        """The records of a batch. Columns beyond those of ``schema`` are left alone.
-
-        Args:
-            batch: what ``encode`` made, or a batch of the same columns from a source.
-            kinds: the change kinds that ``encode_changelog`` gave, if any.
-        """
-        msg = f"records of type {self.type_info} have no Arrow form: unpickle them"
-        raise InternalError(msg)
-
-    def encode_changelog(self, values: list[Any]) -> tuple[pa.RecordBatch, bytes | None]:
-        """The batch, and one byte for each row's change kind, or None if all are INSERT."""
-        return self.encode(values), None
 
 
 class _ValueCodec(Codec):
@@ -136,10 +70,8 @@ class _ValueCodec(Codec):
     def encode(self, values: list[Any]) -> pa.RecordBatch:
         try:
             array = self._column.to_arrow(values)
-        except _FINDINGS as error:
-            raise _first_misfit(
-                values, lambda value: self._column.fault(value, ""), error
-            ) from None
+        except FINDINGS as error:
+            raise first_misfit(values, lambda value: self._column.fault(value, ""), error) from None
         return pa.RecordBatch.from_arrays([array], schema=self.schema)
 
     def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
@@ -155,7 +87,7 @@ class _RecordCodec(Codec):
         self._changelog = _record_column(type_info, with_kinds=True)
         self._has_kinds = isinstance(self._changelog.shape, RowShape)
         self._arity = len(self._column.columns)
-        self.schema = pa.schema(list(self._column.arrow))
+        self.schema = self._rows = pa.schema(list(self._column.arrow))
 
     def encode(self, values: list[Any]) -> pa.RecordBatch:
         return self._encode(values, self._column)
@@ -168,14 +100,35 @@ class _RecordCodec(Codec):
     def _encode(self, values: list[Any], column: c.RecordColumn) -> pa.RecordBatch:
         try:
             arrays = column.columns_of(values)
-        except _FINDINGS as error:
-            raise _first_misfit(values, lambda v: column.record_fault(v, ""), error) from None
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        except FINDINGS as error:
+            raise first_misfit(values, lambda v: column.record_fault(v, ""), error) from None
+        return pa.RecordBatch.from_arrays(arrays, schema=self._rows)
 
     def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
         arrays = [batch.column(i) for i in range(self._arity)]
         records = self._column.records_of(arrays, batch.num_rows)
         return records if kinds is None else with_row_kinds(records, kinds)
+
+
+class _ChangeRowCodec(_RecordCodec):
+    """Rows with their kinds of change, which are the last column."""
+
+    def __init__(self, type_info: ChangeRowTypeInfo) -> None:
+        super().__init__(type_info)
+        self.schema = self._rows.append(pa.field(KIND_COLUMN, pa.int8()))
+
+    def encode(self, values: list[Any]) -> pa.RecordBatch:
+        batch, kinds = self.encode_changelog(values)
+        column = pa.array(kinds or bytes(len(values)), pa.int8())
+        return pa.RecordBatch.from_arrays([*batch.columns, column], schema=self.schema)
+
+    def encode_changelog(self, values: list[Any]) -> tuple[pa.RecordBatch, bytes | None]:
+        return self._encode(values, self._changelog), row_kinds(values)
+
+    def decode(self, batch: pa.RecordBatch, kinds: bytes | None = None) -> list[Any]:
+        if kinds is None:
+            kinds = bytes(batch.column(self._arity).to_pylist())
+        return super().decode(batch, kinds)
 
 
 def codec_for(type_info: TypeInformation) -> Codec:
@@ -184,35 +137,15 @@ def codec_for(type_info: TypeInformation) -> Codec:
         return codec_for(type_info.type_info)
     if isinstance(type_info, PickledBytesTypeInfo):
         return Codec(type_info)
+    if isinstance(type_info, RowDataTypeInfo):
+        return RowDataCodec(type_info)
+    if isinstance(type_info, ChangeRowTypeInfo) and type_info.get_field_types():
+        return _ChangeRowCodec(type_info)
     if isinstance(type_info, TupleTypeInfo | RowTypeInfo) and type_info.get_field_types():
         return _RecordCodec(type_info)
     if isinstance(type_info, TupleTypeInfo | RowTypeInfo):
         return Codec(type_info)  # no fields, no columns: Spark and Arrow cannot count such rows
     return _ValueCodec(type_info)
-
-
-# What the fast path may raise when a value does not fit; user-defined objects add the last four.
-_FINDINGS = (
-    c.Unfit,
-    pa.ArrowException,
-    TypeError,
-    ValueError,
-    OverflowError,
-    AttributeError,
-    LookupError,
-)
-
-
-def _first_misfit(
-    values: list[Any], fault: Callable[[Any], c.Fault | None], error: Exception
-) -> Exception:
-    for index, value in enumerate(values):
-        found = fault(value)
-        if found:
-            return DoesNotFit(index, found.field, found.value, found.expected)
-    problem = InternalError(f"a batch could not be encoded, yet each record fits: {error!r}")
-    problem.__cause__ = error
-    return problem
 
 
 _BASIC: dict[BasicType, Callable[[], c.ColumnCodec]] = {

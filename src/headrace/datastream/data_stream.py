@@ -63,8 +63,8 @@ from headrace.runtime.operators.keyed import (
     KeyedMapOperator,
     KeyedProcessOperator,
     ReduceOperator,
-    RollingOperator,
 )
+from headrace.runtime.operators.rolling import RollingOperator
 from headrace.runtime.operators.sink import SinkOperator
 from headrace.runtime.operators.stateless import (
     FilterOperator,
@@ -185,8 +185,11 @@ class DataStream:
         return self._env.get_config()
 
     def set_buffer_timeout(self, timeout_millis: int) -> DataStream:
-        """Accepted and ignored: a micro-batch is flushed as a whole."""
-        log.info("set_buffer_timeout has no effect: set execution.checkpointing.interval instead")
+        """Accepted and ignored: buffers have one timeout for the whole job.
+
+        It is `StreamExecutionEnvironment.set_buffer_timeout`, for continuous mode.
+        """
+        log.info("set_buffer_timeout of a stream has no effect: use that of the environment")
         return self
 
     def start_new_chain(self) -> DataStream:

@@ -59,7 +59,7 @@ def preview(stream: DataStream, n: int, timeout: Any) -> Preview:
     timeout_s = to_millis(timeout) / 1000
     found = Preview()
     with collect(stream, "Preview", alone=True) as records:
-        found.stopped_because = _fill(found, records, n, timeout_s)
+        found.stopped_because = fill(found, records, n, timeout_s)
     records.wait()
     if found.stopped_because is not None:
         log.warning("preview of %r has %d of %d records: %s",
@@ -67,9 +67,15 @@ def preview(stream: DataStream, n: int, timeout: Any) -> Preview:
     return found
 
 
-def _fill(found: Preview, records: CloseableIterator, n: int, timeout_s: float) -> str | None:
+def fill(
+    found: Preview,
+    records: CloseableIterator,
+    n: int,
+    timeout_s: float,
+    longest_start_s: float | None = None,
+) -> str | None:
     """Take records until there are enough; the reason if the time was over before."""
-    patience_s = max(timeout_s, _LONGEST_START_S)
+    patience_s = max(timeout_s, _LONGEST_START_S if longest_start_s is None else longest_start_s)
     latest_start = time.monotonic() + patience_s
     deadline: float | None = None
     while len(found) < n:

@@ -12,7 +12,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.graph.nodes import Edge, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from headrace.common.opaque import DeclaredType, UserFunction
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -47,6 +47,7 @@ def add_step(
     inputs: Sequence[tuple[list[Origin], Partitioning]],
     *,
     native: NativeStep | None = None,
+    derive_type: Callable[[TypeInformation], TypeInformation] | None = None,
     keyings: tuple[Keying | None, ...] = (),
     inferred: bool = False,
 ) -> Step:
@@ -60,6 +61,7 @@ def add_step(
         call_site=call_site(),
         operator=operator,
         native=native,
+        derive_type=derive_type,
         inferred=inferred,
         key_selectors=keyings,  # type: ignore[arg-type]
     )

@@ -128,12 +128,16 @@ class StreamExecutionEnvironment:
         return self._set("execution.runtime-mode", execution_mode.name)
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Accepted and ignored: a micro-batch is flushed as a whole."""
-        log.info("set_buffer_timeout has no effect: set execution.checkpointing.interval instead")
-        return self._set("execution.buffer-timeout.interval", f"{to_millis(timeout_millis)} ms")
+        """How long records wait at most for a buffer to fill, in continuous mode.
+
+        Args:
+            timeout_millis: 0 sends records at once, -1 only full buffers. A micro-batch is flushed
+                as a whole, so there it has no effect.
+        """
+        return self._set("execution.buffer-timeout.interval", f"{timeout_millis} ms")
 
     def get_buffer_timeout(self) -> int:
-        """What set_buffer_timeout was given, in milliseconds; it has no effect."""
+        """What set_buffer_timeout was given, in milliseconds."""
         return int(self._settings().get_duration("execution.buffer-timeout.interval", 100))
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
@@ -291,10 +295,15 @@ class StreamExecutionEnvironment:
             source_name: for plans, metrics and errors.
             type_info: the type of the records, if the source does not know it.
         """
+        from headrace.runtime.operators.timestamps import picked_timestamp
         from headrace.spi.source import Source as SourceBase
 
         use = "use a source of headrace.datastream.connectors, or derive from PythonSource"
         check_instance("from_source", source, SourceBase, use)
+        if watermark_strategy is not None and (
+            picked_timestamp(watermark_strategy.timestamp_assigner) is not None
+        ):
+            source = source.without_timestamps()
         decoding = source.decoding()
         told = None if type_info is None else as_type(type_info)
         # what is told of a source that hands over raw messages is the type of the decoded ones
@@ -331,9 +340,13 @@ class StreamExecutionEnvironment:
 
     def from_dataframe(self, dataframe: HostFrame) -> DataStream:
         """The stream of a Spark DataFrame: a streaming one as it goes, a batch one to its end."""
+        return self._stream_of_frame(dataframe)
+
+    def _stream_of_frame(self, dataframe: HostFrame, *, lines: bool = False) -> DataStream:
+        """The stream of a DataFrame: of rows, or of lines of a table."""
         if self._session is None:
             self._session = dataframe.sparkSession
-        source = executor().source_of(dataframe)
+        source = executor().source_of(dataframe, lines=lines)
         return self.from_source(source, None, "DataFrame Source")
 
     def add_source(

@@ -4,20 +4,29 @@
         aggregates   value.sum(), count()
         results      (__0 / __1) as mean, __start as window_start
 
-In: the user's expressions.  Out: a WindowSelect; both ways of running it start from there:
-runtime/windows/column_aggregates.py in Python, hosts/spark/native/windows.py on Catalyst.
+In: the user's expressions.  Out: a WindowSelect.  Next: runtime/windows/column_aggregates.py
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.call_site import call_site
-from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
+from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, Types
 from headrace.errors import InvalidArgumentError
 from headrace.expr.expressions import Expression, col, is_expression
-from headrace.expr.nodes import Aggregate, BoundKind, Column, WindowBound, rewrite, text_of, walk
+from headrace.expr.nodes import (
+    Aggregate,
+    AggregateKind,
+    BoundKind,
+    FieldNode,
+    WindowBound,
+    rewrite,
+    text_of,
+    walk,
+)
+from headrace.expr.types import NULL, field_type, type_of
 from headrace.runtime.windows.column_aggregates import (
     END,
     START,
@@ -28,11 +37,17 @@ from headrace.runtime.windows.column_aggregates import (
 )
 
 if TYPE_CHECKING:
-    from headrace.common.opaque import ColumnLike, UserFunction
+    from headrace.common.call_site import CallSite
+    from headrace.common.opaque import ColumnLike
     from headrace.common.typeinfo import TypeInformation
     from headrace.expr.nodes import Node
     from headrace.runtime.key_selectors import Keying
     from headrace.runtime.windows.description import WindowDescription
+
+
+_ANY = Types.PICKLED_BYTE_ARRAY()
+_OF_NUMBERS = (AggregateKind.SUM, AggregateKind.AVG)
+_NO_NUMBERS = (Types.STRING(), Types.BOOLEAN(), Types.SQL_DATE(), Types.SQL_TIMESTAMP())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +55,58 @@ class WindowSelect:
     """A window with built-in aggregates over columns.
 
     Attributes:
-        windows: assigner, trigger and so on, with the functions that run in Python if it can.
+        windows: assigner, trigger and so on, with the functions that compute it.
         key: the column that is the key; None if it is computed, or if there is none.
-        aggregates: what is kept per key and window: our expressions, or pyspark Columns.
+        aggregates: what is kept per key and window.
         results: the fields of the result, over ``__0``, ``__start``, ``__end`` and the key.
-        names: the names of the fields; None where Spark names a Column.
+        names: the names of the fields.
+        where: the user's line.
     """
 
     windows: WindowDescription
     key: str | None
-    aggregates: tuple[Any, ...]
+    aggregates: tuple[Expression, ...]
     results: tuple[Expression, ...]
-    names: tuple[str | None, ...]
+    names: tuple[str, ...]
+    where: CallSite
 
-    @property
-    def runs_in_python(self) -> bool:
-        """Whether headrace can evaluate all of it, without Spark."""
-        return all(isinstance(aggregate, Expression) for aggregate in self.aggregates)
+    def result_type(self, record_type: TypeInformation) -> RowTypeInfo:
+        """A row of the results, over records of a type; what is not known before is pickled.
+
+        Raises:
+            InvalidArgumentError: a column that records do not have, or a sum of what is no number.
+        """
+        for aggregate in self.aggregates:
+            self._check(aggregate, record_type)
+        known = [type_of(aggregate.node, record_type) for aggregate in self.aggregates]
+        cells = {cell(number): kind or _ANY for number, kind in enumerate(known)}
+        cells |= {START: Types.LONG(), END: Types.LONG()}
+        if self.key is not None:
+            cells[self.key] = field_type(record_type, self.key) or _ANY
+        fields = Types.ROW_NAMED(list(cells), list(cells.values()))
+        kinds = [_stored(type_of(result.node, fields)) for result in self.results]
+        return Types.ROW_NAMED(list(self.names), kinds)
+
+    def _check(self, aggregate: Expression, record_type: TypeInformation) -> None:
+        if not isinstance(record_type, RowTypeInfo | TupleTypeInfo):
+            return
+        names = record_type.get_field_names()
+        for part in walk(aggregate.node):
+            if isinstance(part, FieldNode) and part.name not in names:
+                raise InvalidArgumentError(
+                    f"column {part.name!r} of {text_of(aggregate.node)} is not there",
+                    where=self.where,
+                    fix=f"the columns here are {', '.join(names)}",
+                )
+            if not isinstance(part, Aggregate) or part.argument is None:
+                continue
+            found = type_of(part.argument, record_type)
+            if part.kind in _OF_NUMBERS and found in _NO_NUMBERS:
+                raise InvalidArgumentError(
+                    f"{text_of(part)} needs a number, and {text_of(part.argument)} is {found}",
+                    where=self.where,
+                    fix="count it, or compare it: .count(), .min(), .max()",
+                )
 
 
 def window_select(
@@ -75,19 +125,20 @@ def window_select(
     results = tuple(parts.take(expression) for expression in expressions)
     if not results:
         raise _wrong("select needs at least one expression", "for instance count()")
-    names = tuple(e.output_name if isinstance(e, Expression) else None for e in expressions)
-    twice = {name for name in names if name is not None and names.count(name) > 1}
+    names = tuple(expression.output_name for expression in expressions)
+    twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise _wrong(f"two results have the name {sorted(twice)[0]!r}", "give one an .alias(...)")
-    found = WindowSelect(windows, key, tuple(parts.aggregates), results, names)
-    if not found.runs_in_python:
-        return found
-    labels = [str(name) for name in names]
+    labels = list(names)
     described = windows.aggregating(
-        ColumnAggregates(found.aggregates),
+        ColumnAggregates(parts.aggregates),
         SelectedOfAll(results, labels) if windows.over_all else SelectedOfKey(results, labels, key),
     )
-    return WindowSelect(described, key, found.aggregates, results, names)
+    return WindowSelect(described, key, tuple(parts.aggregates), results, names, call_site())
+
+
+def _stored(kind: TypeInformation | None) -> TypeInformation:
+    return _ANY if kind is None or kind is NULL else kind
 
 
 def _key_name(keying: Keying, record_type: TypeInformation) -> str | None:
@@ -104,20 +155,19 @@ class _Parts:
     def __init__(self, key: str | None, windows: WindowDescription) -> None:
         self.key = key
         self.windows = windows
-        self.aggregates: list[Any] = []
+        self.aggregates: list[Expression] = []
 
     def take(self, expression: ColumnLike) -> Expression:
         """What remains of an expression when its aggregates are given."""
         if isinstance(expression, Expression):
             return Expression(rewrite(expression.node, self._replace))
-        if not is_expression(expression):
-            raise _wrong(
-                f"select on a window takes column expressions, not {expression!r}",
-                'for instance col("key"), count(), col("value").sum()',
-            )
-        return self._cell(expression)
+        of_spark = ", which is Spark's" if is_expression(expression) else ""
+        raise _wrong(
+            f"select on a window takes headrace's column expressions, not {expression!r}{of_spark}",
+            'for instance col("key"), count(), col("value").sum()',
+        )
 
-    def _cell(self, aggregate: UserFunction) -> Expression:
+    def _cell(self, aggregate: Expression) -> Expression:
         self.aggregates.append(aggregate)
         return col(cell(len(self.aggregates) - 1))
 
@@ -136,8 +186,8 @@ class _Parts:
                         f"{type(self.windows.assigner).__name__} has no {part.kind}()",
                         "the bounds exist for windows of time only",
                     )
-                return Column(START if part.kind is BoundKind.START else END)
-            case Column() if part.name != self.key:
+                return FieldNode(START if part.kind is BoundKind.START else END)
+            case FieldNode() if part.name != self.key:
                 raise self._not_the_key(part.name)
             case _:
                 return None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from headrace.api.output_tag import OutputTag
 from headrace.api.window import Evictor, Trigger, WindowAssigner
 from headrace.common.time import to_millis
-from headrace.common.typeinfo import Types
 from headrace.datastream.arguments import (
     check_field,
     check_function,
@@ -20,9 +19,10 @@ from headrace.datastream.arguments import (
 from headrace.datastream.rolling import RollingAggregates
 from headrace.datastream.stream_builder import Origin, add_step, as_type
 from headrace.errors import InvalidArgumentError
-from headrace.graph.nodes import NativeKind, NativeStep
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.common.opaque import DeclaredType, UserFunction
     from headrace.common.typeinfo import TypeInformation
     from headrace.datastream.data_stream import DataStream
@@ -141,13 +141,12 @@ class _Windows(RollingAggregates):
     def select(self, *expressions: Any) -> DataStream:
         """Aggregates over columns; a row with the named fields for every window. Ours.
 
-        A program that Spark can run as a whole keeps such a window on Catalyst; elsewhere
-        headrace's own expressions run in Python, with the same results.
+        They are computed a batch at a time where records are columns, and record by record
+        elsewhere, with the same results.
 
         Args:
             expressions: aggregates (``count()``, ``col("value").sum()``), the key, the bounds
-                ``window_start()`` and ``window_end()``, and what operators make of them; or
-                pyspark Columns, which run on Catalyst only.
+                ``window_start()`` and ``window_end()``, and what operators make of them.
 
         Example:
             >>> keyed.window(TumblingEventTimeWindows.of("1 s")).select(  # doctest: +SKIP
@@ -158,15 +157,13 @@ class _Windows(RollingAggregates):
 
         stream = self._keyed()
         found = window_select(expressions, self._windows, stream._keying(), stream.get_type())
-        names = [str(e) if n is None else n for e, n in zip(expressions, found.names, strict=True)]
-        result = Types.ROW_NAMED(names, [Types.PICKLED_BYTE_ARRAY()] * len(names))
+        result = found.result_type(stream.get_type())
         guessed = None if any(origin.step.inferred for origin in stream._origins) else result
-        native = NativeStep(NativeKind.WINDOW, expressions, found)
-        return self._add(found.windows, "select", result, guessed, native=native)
+        return self._add(found.windows, "select", result, guessed, derive_type=found.result_type)
 
     def _rolling(self, kind: str, field: int | str) -> DataStream:
         field = check_field(kind, field, self._stream)
-        from headrace.runtime.operators.keyed import rolling_reduce
+        from headrace.runtime.operators.rolling import rolling_reduce
         from headrace.runtime.windows.rolling import RollingAggregate
 
         if self._windows.overlapping:
@@ -188,7 +185,7 @@ class _Windows(RollingAggregates):
         result: TypeInformation,
         declared: DeclaredType,
         *,
-        native: NativeStep | None = None,
+        derive_type: Callable[[TypeInformation], TypeInformation] | None = None,
     ) -> DataStream:
         from headrace.datastream.data_stream import DataStream
         from headrace.runtime.operators.window import WindowOperator
@@ -198,17 +195,14 @@ class _Windows(RollingAggregates):
         described.share_panes = bool(
             settings.get_boolean("headrace.windows.share-panes", default_value=True)
         )
-        described.native = bool(settings.get_boolean("headrace.windows.native", default_value=True))
         step = add_step(
             stream._env,
             "window",
             f"{self._name}({type(described.assigner).__name__}, {what})",
-            None
-            if described.function is None and native is not None
-            else WindowOperator(described),
+            WindowOperator(described),
             result,
             [(stream._origins, stream._partitioning)],
-            native=native,
+            derive_type=derive_type,
             keyings=(stream._keying(),),
             inferred=declared is None,
         )

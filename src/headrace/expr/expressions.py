@@ -19,9 +19,9 @@ from headrace.expr.nodes import (
     Aggregate,
     AggregateKind,
     BoundKind,
-    Call,
-    Column,
-    Literal,
+    CallNode,
+    ConstantNode,
+    FieldNode,
     WindowBound,
     children,
     text_of,
@@ -40,12 +40,12 @@ __all__ = ["VALUE", "Expression", "col", "count", "lit", "window_end", "window_s
 
 def col(name: str) -> Expression:
     """The field of a record with this name."""
-    return Expression(Column(name))
+    return Expression(FieldNode(name))
 
 
 def lit(value: Any) -> Expression:
     """A constant."""
-    return Expression(Literal(value))
+    return Expression(ConstantNode(value))
 
 
 def count() -> Expression:
@@ -78,13 +78,13 @@ class Expression:
         return Expression, (self.node, self._name)
 
     def _binary(self, sign: str, other: Any) -> Expression:
-        return Expression(Call(sign, (self.node, _node(other))))
+        return Expression(CallNode(sign, (self.node, _node(other))))
 
     def _reversed(self, sign: str, other: Any) -> Expression:
-        return Expression(Call(sign, (_node(other), self.node)))
+        return Expression(CallNode(sign, (_node(other), self.node)))
 
     def _called(self, function: str, *constants: Any) -> Expression:
-        return Expression(Call(function, (self.node, *map(Literal, constants))))
+        return Expression(CallNode(function, (self.node, *map(ConstantNode, constants))))
 
     def _aggregated(self, kind: AggregateKind) -> Expression:
         return Expression(Aggregate(kind, self.node))
@@ -214,11 +214,11 @@ class Expression:
     def kind(self) -> str:
         """What it does: ``col``, ``lit``, an operator or the name of a function."""
         match self.node:
-            case Column():
+            case FieldNode():
                 return "col"
-            case Literal():
+            case ConstantNode():
                 return "lit"
-            case Call():
+            case CallNode():
                 return self.node.function
             case _:
                 return str(self.node.kind)
@@ -231,11 +231,11 @@ class Expression:
     @property
     def column_name(self) -> str | None:
         """The field, if this is a field and nothing more."""
-        return self.node.name if isinstance(self.node, Column) else None
+        return self.node.name if isinstance(self.node, FieldNode) else None
 
     def fields(self) -> set[str]:
         """The fields of records that it reads."""
-        return {part.name for part in walk(self.node) if isinstance(part, Column)}
+        return {part.name for part in walk(self.node) if isinstance(part, FieldNode)}
 
     @property
     def needs_window(self) -> bool:
@@ -260,7 +260,7 @@ class Expression:
 
 
 def _node(thing: Any) -> Node:
-    return thing.node if isinstance(thing, Expression) else Literal(thing)
+    return thing.node if isinstance(thing, Expression) else ConstantNode(thing)
 
 
 def is_expression(thing: Any) -> bool:

@@ -32,13 +32,13 @@ import pyarrow.compute as pc
 
 from headrace.errors import InvalidArgumentError, RecordError
 from headrace.expr import types as t
-from headrace.expr.nodes import Literal
+from headrace.expr.nodes import ConstantNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.common.typeinfo import TypeInformation
-    from headrace.expr.nodes import Call, Node
+    from headrace.expr.nodes import CallNode, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class ColumnFunction:
     decides: bool | None = None
     checked: bool = False
 
-    def operands(self, call: Call) -> tuple[Node, ...]:
+    def operands(self, call: CallNode) -> tuple[Node, ...]:
         """The nodes whose types decide: of ``isin`` the constants as well."""
         if self.name == "isin":
             value, options = call.arguments
-            assert isinstance(options, Literal)
-            return (value, *map(Literal, options.value))
+            assert isinstance(options, ConstantNode)
+            return (value, *map(ConstantNode, options.value))
         return call.arguments[: len(call.arguments) - self.constants]
 
-    def given(self, call: Call) -> tuple[Any, ...]:
+    def given(self, call: CallNode) -> tuple[Any, ...]:
         """The plain constants at the end of a call."""
         ending = call.arguments[len(call.arguments) - self.constants :]
-        return tuple(part.value for part in ending if isinstance(part, Literal))
+        return tuple(part.value for part in ending if isinstance(part, ConstantNode))
 
 
 # --- rows ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo
 from headrace.data.codec import codec_for
 from headrace.expr import types as t
 from headrace.expr.functions import function
-from headrace.expr.nodes import Call, Column, Literal
+from headrace.expr.nodes import CallNode, ConstantNode, FieldNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,16 +87,16 @@ class BatchEvaluator:
 
 def _compiled(node: Node, record_type: TypeInformation) -> BatchFunction | None:
     match node:
-        case Column():
+        case FieldNode():
             position = _position(node.name, record_type)
             return lambda batch: batch.column(position)
-        case Literal():
+        case ConstantNode():
             found = t.type_of(node, None)
             if found is None:
                 return None
             scalar = pa.scalar(node.value, _arrow_type(found))
             return lambda batch: scalar
-        case Call():
+        case CallNode():
             return _call(node, record_type)
         case _:
             return None
@@ -108,7 +108,7 @@ def _position(name: str, record_type: TypeInformation) -> int:
     return 0
 
 
-def _call(node: Call, record_type: TypeInformation) -> BatchFunction | None:
+def _call(node: CallNode, record_type: TypeInformation) -> BatchFunction | None:
     called = function(node.function)
     signature = t.signature_of(called, node, record_type)
     if signature is None:

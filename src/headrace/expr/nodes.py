@@ -32,21 +32,21 @@ class BoundKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FieldNode:
     """A field of the record."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class ConstantNode:
     """A constant; the constants of ``isin`` are one tuple."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallNode:
     """A function of expr/functions.py, by its name there."""
 
     function: str
@@ -68,17 +68,17 @@ class WindowBound:
     kind: BoundKind
 
 
-Node = Column | Literal | Call | Aggregate | WindowBound
+Node = FieldNode | ConstantNode | CallNode | Aggregate | WindowBound
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes that a node is made of."""
     match node:
-        case Call():
+        case CallNode():
             return node.arguments
         case Aggregate():
             return () if node.argument is None else (node.argument,)
-        case Column() | Literal() | WindowBound():
+        case FieldNode() | ConstantNode() | WindowBound():
             return ()
     assert_never(node)
 
@@ -96,8 +96,8 @@ def rewrite(node: Node, change: Callable[[Node], Node | None]) -> Node:
     if replaced is not None:
         return replaced
     match node:
-        case Call():
-            return Call(node.function, tuple(rewrite(part, change) for part in node.arguments))
+        case CallNode():
+            return CallNode(node.function, tuple(rewrite(part, change) for part in node.arguments))
         case Aggregate() if node.argument is not None:
             return Aggregate(node.kind, rewrite(node.argument, change))
         case _:
@@ -107,15 +107,15 @@ def rewrite(node: Node, change: Callable[[Node], Node | None]) -> Node:
 def text_of(node: Node) -> str:
     """The node as the user would write it; the name of a projected field that was given none."""
     match node:
-        case Column():
+        case FieldNode():
             return node.name
-        case Literal():
+        case ConstantNode():
             return repr(node.value)
         case WindowBound():
             return f"{node.kind}()"
         case Aggregate():
             return f"{node.kind}({'' if node.argument is None else text_of(node.argument)})"
-        case Call():
+        case CallNode():
             parts = [text_of(part) for part in node.arguments]
             if len(parts) == 2 and not node.function.isidentifier():
                 return f"({parts[0]} {node.function} {parts[1]})"

@@ -14,7 +14,7 @@ from headrace.common.types import Row
 from headrace.errors import InvalidArgumentError, RecordError
 from headrace.expr import types as t
 from headrace.expr.functions import function
-from headrace.expr.nodes import Aggregate, Call, Column, Literal, WindowBound, text_of
+from headrace.expr.nodes import Aggregate, CallNode, ConstantNode, FieldNode, WindowBound, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +32,12 @@ def row_function(node: Node, record_type: TypeInformation | None = None) -> RowF
         InvalidArgumentError: the node needs a window.
     """
     match node:
-        case Column():
+        case FieldNode():
             return _column(node.name)
-        case Literal():
+        case ConstantNode():
             value = node.value
             return lambda record: value
-        case Call():
+        case CallNode():
             return _call(node, record_type)
         case Aggregate() | WindowBound():
             raise InvalidArgumentError(
@@ -87,7 +87,7 @@ def _column(name: str) -> RowFunction:
     return read
 
 
-def _call(node: Call, record_type: TypeInformation | None) -> RowFunction:
+def _call(node: CallNode, record_type: TypeInformation | None) -> RowFunction:
     called = function(node.function)
     count = len(node.arguments) - called.constants
     arguments = [row_function(part, record_type) for part in node.arguments[:count]]
@@ -140,7 +140,7 @@ def _binary(body: Callable[..., Any], left: RowFunction, right: RowFunction) -> 
 
 
 def _fitting(
-    body: Callable[..., Any], node: Call, signature: t.Signature | None
+    body: Callable[..., Any], node: CallNode, signature: t.Signature | None
 ) -> Callable[..., Any]:
     if signature is None or signature.result == t.DOUBLE:
         return body

@@ -25,9 +25,9 @@ from headrace.common.typeinfo import (
 from headrace.expr.nodes import (
     Aggregate,
     AggregateKind,
-    Call,
-    Column,
-    Literal,
+    CallNode,
+    ConstantNode,
+    FieldNode,
     Node,
     WindowBound,
     walk,
@@ -55,11 +55,11 @@ VALUE = "value"
 _TEXT_IN_COLUMNS = (BasicType.BIG_DEC, BasicType.BIG_INT)
 
 
-class NullType(TypeInformation):
+class NoValueType(TypeInformation):
     """The type of the constant None, which is of every type."""
 
 
-NULL = NullType()
+NULL = NoValueType()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +143,15 @@ def membership(types: Sequence[TypeInformation]) -> Signature | None:
 def type_of(node: Node, record_type: TypeInformation | None) -> TypeInformation | None:
     """The type of an expression; None if it is not known before it runs."""
     match node:
-        case Column():
+        case FieldNode():
             return field_type(record_type, node.name)
-        case Literal():
+        case ConstantNode():
             return _literal_type(node.value)
         case WindowBound():
             return LONG
         case Aggregate():
             return _aggregate_type(node, record_type)
-        case Call():
+        case CallNode():
             from headrace.expr.functions import function
 
             found = signature_of(function(node.function), node, record_type)
@@ -160,7 +160,7 @@ def type_of(node: Node, record_type: TypeInformation | None) -> TypeInformation 
 
 
 def signature_of(
-    called: ColumnFunction, node: Call, record_type: TypeInformation | None
+    called: ColumnFunction, node: CallNode, record_type: TypeInformation | None
 ) -> Signature | None:
     """What a call takes and gives over records of a type; None if that is not known."""
     types = []
@@ -187,10 +187,10 @@ def _is_opaque(type_info: TypeInformation) -> bool:
 
 def text_field(node: Node, record_type: TypeInformation | None) -> str | None:
     """A number that Spark would take for a text, where the expression does more than pass it on."""
-    if isinstance(node, Column):
+    if isinstance(node, FieldNode):
         return None
     for part in walk(node):
-        if isinstance(part, Column):
+        if isinstance(part, FieldNode):
             found = field_type(record_type, part.name)
             if found is not None and _is_opaque(found):
                 return part.name

@@ -24,7 +24,7 @@ def bad_message(
         schema: the class that was reading.
         lenient: the setting of the schema that skips such messages, if it has one.
     """
-    skip = f", or skip such messages with {lenient}" if lenient else ""
+    skip = f", or have what cannot be read left out with {lenient}" if lenient else ""
     return BadMessageError(
         f"a message cannot be read as {format}: {_reason(error)}; it is {preview(message)}",
         where=schema.__name__,

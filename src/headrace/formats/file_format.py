@@ -37,7 +37,10 @@ class MalformedRecords(Enum):
 
 
 class FileFormat(ABC):
-    """How the bytes of a file become records: one of Spark's readers and its options."""
+    """How the bytes of a file become records: one of Spark's readers and its options.
+
+    Where Python reads the files (connectors/files/readers.py), the records are the same.
+    """
 
     @abstractmethod
     def reader_name(self) -> Literal["text", "csv", "json", "parquet"]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     Converter = Callable[[Any], Any]
 
-__all__ = ["JsonFields", "converter_for", "has_decimals", "json_text"]
+__all__ = ["JsonFields", "basic_converter", "converter_for", "has_decimals", "json_text"]
 
 
 class JsonFields:
@@ -326,3 +326,8 @@ def _maker(kind: RowTypeInfo, names: list[str]) -> Callable[[list[Any]], Any]:
         shape = ClassShape(kind)
         return lambda values: shape.put_together([[value] for value in values], 1)[0]
     return lambda values: Row.of_values(tuple(values), names)
+
+
+def basic_converter(kind: BasicType) -> Converter:
+    """What reads a value of a basic type; tables read theirs by the same rules."""
+    return _BASIC[kind]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from headrace.common.call_site import CallSite
     from headrace.common.opaque import ColumnLike, Key, Record
     from headrace.common.typeinfo import TypeInformation
-    from headrace.datastream.window_select import WindowSelect
     from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.operators.base import Operator
     from headrace.spi.source import Source
@@ -53,6 +52,8 @@ class Step:
     operator: Operator | None = None
     source: Source | None = None
     native: NativeStep | None = None
+    # how the output type follows from that of the input, which may be known only when planned
+    derive_type: Callable[[TypeInformation], TypeInformation] | None = None
     # what a host found for an output type that was not known when the program was built
     learned_type: TypeInformation | None = None
     # the output type was only inferred: a record that does not fit is pickled, not refused
@@ -90,12 +91,11 @@ class NativeKind(StrEnum):
     FILTER = "filter"
     SELECT = "select"
     STAMP = "stamp"
-    WINDOW = "window"
 
     @property
     def makes_a_type(self) -> bool:
         """Whether its records are new ones, whose type the host's analyser knows."""
-        return self in (NativeKind.SELECT, NativeKind.WINDOW)
+        return self is NativeKind.SELECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +108,3 @@ class NativeStep:
 
     kind: NativeKind
     expressions: tuple[ColumnLike, ...]
-    # the aggregates of a window, and what is made of them
-    window: WindowSelect | None = None

@@ -39,6 +39,7 @@ __all__ = [
     "share_fairly",
     "spread_evenly",
     "stored_offset",
+    "take_in_turn",
 ]
 
 
@@ -57,7 +58,8 @@ def latest_position(source: PythonSource, start: Position) -> Position:
         ConnectorError: a split ends before ``start``, or an offset cannot be stored.
     """
     splits = _splits(source)
-    gone = {split: offset for split, offset in start.items() if split not in set(splits)}
+    known = set(splits)
+    gone = {split: offset for split, offset in start.items() if split not in known}
     if gone:
         with asking(source, "splits_are_gone()"):
             source.splits_are_gone(gone)
@@ -68,6 +70,8 @@ def latest_position(source: PythonSource, start: Position) -> Position:
             latest[split] = _initial(source, split)
             continue
         latest[split] = stored_offset(source, split, found[split])
+        if latest[split] == start[split]:
+            continue  # the usual case: a source may have thousands of splits that are read
         if source.records_between(split, start[split], latest[split]) < 0:
             raise _went_backwards(source, split, start[split], latest[split])
     return latest
@@ -98,9 +102,12 @@ def next_offsets(
         for split, begin in start.items()
     }
     waiting = dict(source.most_of_batch(waiting, start))
-    # Without the turn, a limit below the number of splits would feed the same ones forever.
-    turn = sum(_turn(offset) for offset in start.values())
-    taken = share_fairly(waiting, limit, turn=turn)
+    if source.reads_in_turn:
+        taken = take_in_turn(waiting, limit)
+    else:
+        # Without the turn, a limit below the number of splits would feed the same ones forever.
+        turn = sum(_turn(offset) for offset in start.values())
+        taken = share_fairly(waiting, limit, turn=turn)
     return {
         split: stored_offset(
             source, split, source.offset_after(split, start[split], latest[split], taken[split])
@@ -132,6 +139,15 @@ def share_fairly(waiting: Mapping[str, int], limit: int, *, turn: int = 0) -> di
     return taken
 
 
+def take_in_turn(waiting: Mapping[str, int], limit: int) -> dict[str, int]:
+    """Gives ``limit`` to the first split, what it does not need to the next one, and so on."""
+    taken = {}
+    for split, count in waiting.items():
+        taken[split] = max(min(count, limit), 0)
+        limit -= taken[split]
+    return taken
+
+
 def cut_range(
     start: Offset, end: Offset, pieces: int, *, at_least: int
 ) -> Iterator[tuple[Offset, Offset]]:
@@ -154,14 +170,17 @@ def cut_range(
 def pending_report(
     uid: str, source: PythonSource, position: Position, latest: Position
 ) -> tuple[int, dict[str, JsonObject]]:
-    """What a source tells the job's metrics: Flink's ``pendingRecords``, behind a batch's end."""
-    waiting = (
-        source.records_between(split, position[split], end)
+    """What waits behind a batch's end: of all splits, and of the one that is furthest behind.
+
+    Under Flink's name, and under that of Kafka's consumers.
+    """
+    waiting = [
+        max(0, source.records_between(split, position[split], end))
         for split, end in latest.items()
         if split in position
-    )
-    pending = sum(count for count in waiting if count > 0)
-    return 0, {uid: OperatorMetrics(gauges={"pendingRecords": pending}).report()}
+    ]
+    gauges = {"pendingRecords": sum(waiting), "records-lag-max": max(waiting, default=0)}
+    return 0, {uid: OperatorMetrics(gauges=gauges).report()}
 
 
 def ranges_between(
@@ -169,12 +188,15 @@ def ranges_between(
 ) -> Iterator[tuple[str, Offset, Offset]]:
     """(split, from, to) of a batch; an empty range for a split that waits for its turn or for news.
 
-    A split holds event time before its first record, too: docs/semantics.md#w10.
+    A split holds event time before its first record, too: docs/semantics.md#w10. One that rests
+    does not: it has None for a range.
     """
     for split in sorted(end):
         low, high = start.get(split, end[split]), end[split]
         if source.records_between(split, low, high) > 0:
             yield split, low, high
+        elif source.has_splits() and source.rests(split, high):
+            yield split, None, None
         elif source.has_splits() and _waits(source, split, high):
             yield split, high, high
 
@@ -205,7 +227,7 @@ def spread_evenly(sizes: Iterable[tuple[int, T]], tasks: int) -> list[list[T]]:
 
 def stored_offset(source: PythonSource, split: str, offset: Offset) -> Offset:
     """An offset as it comes back from a checkpoint: a tuple is a list, keys are in order."""
-    if type(offset) is int:
+    if type(offset) is int or type(offset) is str:
         return offset
     try:
         return json.loads(json.dumps(offset, sort_keys=True, allow_nan=False))

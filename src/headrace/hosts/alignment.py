@@ -211,7 +211,7 @@ class SplitGate:
     def next_position(self, start: Position, latest: Position, limit: int | None) -> Position:
         """Where the next epoch ends, as hosts/admission.py says; nothing of splits held back."""
         end = next_position(self._source, start, self.admit(start, latest), limit)
-        self._tell(start, end, latest)
+        self.tell(start, end, latest)
         return end
 
     def admit(self, start: Position, latest: Position) -> Position:
@@ -236,7 +236,8 @@ class SplitGate:
             for split, end in latest.items()
         }
 
-    def _tell(self, start: Position, end: Position, latest: Position) -> None:
+    def tell(self, start: Position, end: Position, latest: Position) -> None:
+        """Let the other sources know what was taken and what waits."""
         self._board.post(
             self._source_id,
             {

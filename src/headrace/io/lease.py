@@ -131,6 +131,18 @@ class Lease:
                 "checkpoint. To survive longer outages, raise headrace.checkpoint.lease",
             ) from error
 
+    def confirm(self) -> None:
+        """Make sure, before something is committed, that no other driver has the directory.
+
+        Raises:
+            JobError: another driver has taken over, or may have.
+            ConnectorError: it cannot be found out.
+        """
+        # Others wait for a whole lease, so within half of one nobody can have come.  On a local
+        # disk looking costs some 50 microseconds, and tells of a file that was removed, too.
+        if self._local_path is not None or self._clock() - self._renewed_at >= self._lease_s / 2:
+            self._check_own()
+
     def release(self) -> None:
         """Release the directory, unless another driver has it by now."""
         with contextlib.suppress(ConnectorError):  # it may be gone with the job

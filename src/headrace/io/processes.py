@@ -1,16 +1,21 @@
 """Which process a job belongs to, and whether it still lives.
 
 In: host, pid and start of a process, as a file on disk has them.  Out: alive, dead or unknown.
-Used by io/lease.py and control/registry.py.
+Used by io/lease.py and control/registry.py; those who start drivers do it here, too.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,35 @@ def this_host() -> str:
 
 def this_process() -> Process:
     """The process that asks."""
-    return Process(this_host(), os.getpid(), _born(os.getpid()))
+    return process_of(os.getpid())
+
+
+def process_of(pid: int) -> Process:
+    """A process of this machine by its number."""
+    return Process(this_host(), pid, _born(pid))
+
+
+def start_detached(
+    command: Sequence[str], log: Path, *, variables: Mapping[str, str], folder: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a process that outlives this one and its terminal.
+
+    Args:
+        command: what to run.
+        log: gets all that it prints, behind what is there.
+        variables: its environment, all of it.
+        folder: where it runs; here if not given.
+    """
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=folder,
+            env=variables,
+        )
 
 
 def _born(pid: int) -> str:

@@ -143,6 +143,25 @@ class Storage:
         for name in self.folders(folder):
             yield from self.walk(f"{folder}/{name}")
 
+    def find(self) -> tuple[tuple[str, int, int], ...] | None:
+        """(path, size, time of the last change in ns) of every file below; None without any place.
+
+        Paths are relative to this storage; if it is itself a file, that one has the path "".
+        """
+        with self.explained("list", ""):
+            info = self._fs.get_file_info(self._root)
+            if info.type == pafs.FileType.NotFound:
+                return None
+            if info.type == pafs.FileType.File:
+                return (("", info.size, info.mtime_ns or 0),)
+            found = self._fs.get_file_info(pafs.FileSelector(self._root, recursive=True))
+        below = len(self._root.rstrip("/")) + 1
+        return tuple(
+            (file.path[below:], file.size, file.mtime_ns or 0)
+            for file in found
+            if file.type == pafs.FileType.File
+        )
+
     def exists(self, path: str) -> bool:
         """Whether there is a file at this path."""
         with self.explained("look at", path):

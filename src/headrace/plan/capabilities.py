@@ -1,13 +1,12 @@
 """Where every kind of step can run, and in words why: what ``explain`` prints.
 
     host          runs
-    Catalyst      sources, column expressions, windows of aggregates over columns, its own sinks
+    Catalyst      sources, column expressions, its own sinks
     Python        every step that has an operator
     continuous    Python operators; stage 0 reads the source itself, so nothing is Catalyst's
 
 "Why does this step run in Python?" and "can a continuous host run it?" are answered here and
-nowhere else; plan/rules/choose_native_steps.py applies it to a program.  Next:
-plan/native_windows.py for what windows add.
+nowhere else; plan/rules/choose_native_steps.py applies it to a program.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace.expr.expressions import Expression
 from headrace.expr.types import text_field
 from headrace.graph.nodes import NativeKind
-from headrace.plan.native_windows import source_obstacle, timestamps_obstacle, window_obstacle
 from headrace.runtime.exchange.partition import Forward
 
 if TYPE_CHECKING:
@@ -77,22 +75,20 @@ CAPABILITIES: dict[str, Capability] = {
         python="a sink in Python",
         continuous="a DataFrame is the user's own query, in micro-batches",
     ),
-    "timestamps": Capability(native="a column and a bound: Spark's own watermark"),
     NativeKind.FILTER: _EXPRESSIONS,
     NativeKind.SELECT: _EXPRESSIONS,
     NativeKind.STAMP: Capability(
         native=_EXPRESSIONS.native, python=None, continuous=_BY_SPARK_ONLY
     ),
-    NativeKind.WINDOW: Capability(
-        native="aggregates over columns: Spark's own windows",
-        python="aggregates over columns, evaluated in Python",
-    ),
 }
+_AGGREGATES = Capability(python="aggregates over columns, a batch at a time")
 IN_NATIVE_PROGRAM = "column expressions in a native program"
 
 
 def capability(step: Step) -> Capability:
     """Where a step can run, as one of its kind."""
+    if step.derive_type is not None:
+        return _AGGREGATES
     found = CAPABILITIES.get(step.native.kind if step.native is not None else step.kind)
     if found is None or (step.native is None and step.kind in set(NativeKind)):
         return _FUNCTION  # a filter with a function, a window with functions
@@ -118,12 +114,11 @@ def continuous_obstacle(step: Step) -> str | None:
 # --- what stands in the way of Catalyst ----------------------------------------------------------
 
 
-def native_obstacle(step: Step, *, in_front_of_window: bool) -> str | None:
+def native_obstacle(step: Step) -> str | None:
     """Why Catalyst cannot run a step of a program that it runs as a whole; None if it can."""
     name = repr(step.name)
     if step.is_source:
-        why = source_obstacle(step) if in_front_of_window else None
-        return None if why is None else f"{name}: {why}"
+        return None
     if len(step.inputs) > 1:
         return f"{name} reads several streams"
     edge = step.inputs[0]
@@ -132,15 +127,10 @@ def native_obstacle(step: Step, *, in_front_of_window: bool) -> str | None:
     why = expression_obstacle(step)
     if why is not None:
         return f"{name}: {why}"
-    if is_native_window(step):
-        return window_obstacle(step)
     if not isinstance(edge.partitioning, Forward):
         return f"{name} comes after an exchange"
     if step.is_sink:
         return None if is_native_sink(step) else f"{name} is a sink in Python"
-    if step.kind == "timestamps" and in_front_of_window:
-        why = timestamps_obstacle(step)
-        return None if why is None else f"{name}: {why}"
     return None if step.native is not None else f"{name} runs in Python"
 
 
@@ -156,11 +146,6 @@ def expression_obstacle(step: Step) -> str | None:
 def _expressions(step: Step) -> Iterator[Expression]:
     if step.native is not None:
         yield from (e for e in step.native.expressions if isinstance(e, Expression))
-
-
-def is_native_window(step: Step) -> bool:
-    """Whether a step is a window of aggregates over columns."""
-    return step.native is not None and step.native.kind is NativeKind.WINDOW
 
 
 def is_native_sink(step: Step) -> bool:

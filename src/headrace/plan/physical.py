@@ -29,23 +29,12 @@ class SourcePlan:
 
 
 @dataclass(slots=True)
-class NativeWindow:
-    """The window of a native program, and all that stands between the source and it."""
-
-    before: list[Step]
-    timestamps: Step
-    between: list[Step]
-    step: Step
-
-
-@dataclass(slots=True)
 class NativeJob:
     """A program that Catalyst can run as a whole: one source, native steps, native sinks."""
 
     source: Step
-    # for each sink the native steps in front of it, behind the source or the window
+    # for each sink the native steps in front of it
     sinks: list[tuple[Step, list[Step]]]
-    window: NativeWindow | None = None
 
 
 @dataclass(slots=True)

@@ -86,11 +86,6 @@ class PlanGraph:
         """The program, if Catalyst runs all of it."""
         return None if isinstance(self.program, str) else self.program
 
-    @property
-    def has_native_window(self) -> bool:
-        """Whether Catalyst runs a window."""
-        return self.native_job is not None and self.native_job.window is not None
-
     def head(self, step: Step) -> Step:
         """The step itself; of a native one the source in whose DataFrame it is."""
         return self.heads.get(step.id, step)

@@ -5,6 +5,7 @@ In: a StagePlan.  Out: opened operators whose outputs lead to the next ones.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common.types import Row, RowKind
@@ -12,6 +13,7 @@ from headrace.data.codec import DoesNotFit, codec_for
 from headrace.data.records import Records
 from headrace.errors import HeadraceError, TypeMismatchError
 from headrace.runtime.exchange.buffers import WATERMARK, data_frame, message_frame
+from headrace.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,17 +37,34 @@ class Channel:
 
 
 class InputGate:
-    """An input of an operator: counts records and combines the watermarks of its edges."""
+    """An input of an operator: counts records and combines the watermarks of its edges.
 
-    def __init__(self, operator: Operator, number: int, valve: Valve | None) -> None:
+    Args:
+        operator: whose input it is.
+        number: which of its inputs.
+        valve: None in front of the first exchange.
+        watch: of the task.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        number: int,
+        valve: Valve | None,
+        watch: Stopwatch | None = None,
+    ) -> None:
         self.operator = operator
         self.number = number
         self.valve = valve
+        self._watch = watch or Stopwatch()
 
     def accept(self, records: Records) -> None:
         """Hand records to the operator."""
-        self.operator.runtime.metrics.records_in += len(records)
+        metrics = self.operator.runtime.metrics
+        metrics.records_in += len(records)
+        outer = self._watch.switch(metrics)
         self.operator.process(records, self.number)
+        self._watch.switch(outer)
 
     def watermark(self, edge: int, channel: str, timestamp: int) -> None:
         """A channel of an edge came this far in event time."""
@@ -55,7 +74,9 @@ class InputGate:
         was_idle = self.valve.is_idle
         risen = self.valve.update(edge, channel, timestamp, self.operator.runtime.clock())
         if risen is not None or (was_idle and not self.valve.is_idle):
+            outer = self._watch.switch(self.operator.runtime.metrics)
             self.operator.watermark(self.valve.current, self.number)
+            self._watch.switch(outer)
 
     def idle(self, edge: int, channel: str) -> None:
         """A channel of an edge has nothing to say for now."""
@@ -137,9 +158,18 @@ class ExchangeOutput:
         self._channel = channel
         self._origin = origin
         self._codec = codec_for(edge.type_info)
+        self._by_column = (
+            edge.parallelism > 1
+            and self._codec.schema is not None
+            and edge.partitioning.reads_a_column(edge.type_info)
+        )
 
     def accept(self, records: Records) -> None:
         """Route, encode and post records."""
+        if self._by_column and records.batch is None:
+            # They must be columns to be sent; hashed as such they cost a third of a loop over keys.
+            with contextlib.suppress(DoesNotFit):  # told, or sent as objects, below
+                records.encoded(self._codec)
         try:
             for target, part in self._edge.partitioning.route(records):
                 for piece in _pieces(part):
@@ -190,8 +220,9 @@ def type_mismatch(misfit: DoesNotFit, name: str, where: str | None) -> TypeMisma
 
 
 def is_change(value: Any) -> bool:
-    """Whether a record is an update or deletion of a changelog, for which Arrow has no place."""
-    return isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT
+    """Whether what does not fit is an update or deletion, for whose kind Arrow has no place."""
+    kind = value.get_row_kind() if isinstance(value, Row) else value
+    return isinstance(kind, RowKind) and kind is not RowKind.INSERT
 
 
 def _pieces(records: Records) -> list[Records]:

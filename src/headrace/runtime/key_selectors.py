@@ -16,12 +16,15 @@ from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, Tupl
 from headrace.errors import InvalidArgumentError
 from headrace.expr.kernels import BatchEvaluator
 from headrace.expr.rows import RowEvaluator
+from headrace.runtime.key_groups import hash_column
 from headrace.runtime.operators.base import ListCursor, user_code_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.data.records import Records
@@ -45,6 +48,9 @@ _SKIPPED = {"RESUME", "CACHE", "NOP", "COPY_FREE_VARS"}
 class Keying:
     """Gives the keys of records; picklable, made once per keyed edge."""
 
+    # whether every value that records may have is a key, so that none has to be looked at
+    takes_all = False
+
     def __init__(
         self,
         selector: Callable[[Any], Any],
@@ -53,6 +59,8 @@ class Keying:
     ) -> None:
         self.selector = selector
         self.field = field if field is not None else picked_field(selector)
+        # the record is its own key
+        self.whole = self.field is None and returns_its_argument(selector)
         # a key that is computed from columns
         self.computed = (
             BatchEvaluator(selector.node) if isinstance(selector, RowEvaluator) else None
@@ -64,7 +72,7 @@ class Keying:
         """The key of every record, in order."""
         column = self.column(records)
         if column is not None:
-            return _to_list(column)
+            return list(records.values) if self.whole else column_keys(column)
         cursor = ListCursor(records.values)
         try:
             keys = list(map(self.selector, cursor))
@@ -80,16 +88,25 @@ class Keying:
         if self.computed is not None:
             found = self.computed(records)
             return None if found is None or found.null_count else found
-        if self.field is None:
-            return None
-        position = _position(self.field, records.codec.type_info)
+        position = self.position(records.codec.type_info)
         if position is None:
             return None
         column = records.batch.column(position)
         return None if column.null_count else column
 
+    def hashes(self, records: Records) -> NDArray[np.uint64] | None:
+        """`stable_hash` of every key, if it can be made of columns."""
+        column = self.column(records)
+        return None if column is None else hash_column(column)
 
-def _position(field: int | str, record_type: TypeInformation) -> int | None:
+    def position(self, record_type: TypeInformation) -> int | None:
+        """Which column of records of a type holds the keys as they are, if there is one."""
+        if self.whole:
+            return 0 if _is_same_in_arrow(record_type) else None
+        return None if self.field is None else field_position(self.field, record_type)
+
+
+def field_position(field: int | str, record_type: TypeInformation) -> int | None:
     """Which column holds the field as it is; None where the column holds another form of it."""
     if not isinstance(record_type, TupleTypeInfo | RowTypeInfo):
         return None  # one column holds the whole record
@@ -102,17 +119,19 @@ def _position(field: int | str, record_type: TypeInformation) -> int | None:
         position = names.index(field)
     else:
         return None
-    field_type = types[position]
-    if isinstance(field_type, BasicTypeInfo) and field_type.basic_type in _SAME_IN_ARROW:
-        return position
-    return None
+    return position if _is_same_in_arrow(types[position]) else None
+
+
+def _is_same_in_arrow(kind: TypeInformation) -> bool:
+    return isinstance(kind, BasicTypeInfo) and kind.basic_type in _SAME_IN_ARROW
 
 
 def _without_lists(key: Any) -> Any:
     return tuple(map(_without_lists, key)) if isinstance(key, list) else key
 
 
-def _to_list(column: pa.Array) -> list[Any]:
+def column_keys(column: pa.Array) -> list[Any]:
+    """The values of a column as keys."""
     import pyarrow as pa
 
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -154,6 +173,21 @@ def picked_field(selector: Any, argument: int = 0, arguments: int = 1) -> int | 
     if isinstance(selector, types.FunctionType):
         return _field_in_code(selector.__code__, argument, arguments)
     return None
+
+
+def returns_its_argument(selector: Any) -> bool:
+    """Whether a function is ``lambda record: record``."""
+    if not isinstance(selector, types.FunctionType):
+        return False
+    code = selector.__code__
+    if code.co_argcount != 1 or code.co_flags & 0x2C:  # *args, **kwargs, generators
+        return False
+    steps = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+    return (
+        len(steps) == 2
+        and steps[0].opname.startswith("LOAD_FAST")
+        and steps[1].opname.startswith("RETURN_VALUE")
+    )
 
 
 def _field_in_code(code: types.CodeType, argument: int, arguments: int) -> int | str | None:

@@ -17,15 +17,20 @@ from headrace.spi.host import AlignedSplit, EpochResults
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from headrace.spi.host import TaskReport
+
 
 def read_messages(packets: Iterable[bytes]) -> EpochResults:
     """Open the packets that reached the driver."""
+    return results_of(content_of(frame) for packet in packets for frame in frames_of(packet))
+
+
+def results_of(messages: Iterable[Any]) -> EpochResults:
+    """What the messages of an epoch come to; None is none."""
     found = EpochResults()
-    for packet in packets:
-        for frame in frames_of(packet):
-            message = content_of(frame)
-            if message is not None:
-                _MESSAGES[message[0]](found, *message[1:])
+    for message in messages:
+        if message is not None:
+            _MESSAGES[message[0]](found, *message[1:])
     return found
 
 
@@ -34,9 +39,10 @@ def _on_commit(found: EpochResults, uid: str, committables: list[Any]) -> None:
 
 
 def _on_report(
-    found: EpochResults, level: int, subtask: int, report: dict[str, Any], wake_at: int | None
+    found: EpochResults, task: TaskReport, report: dict[str, Any], wake_at: int | None
 ) -> None:
-    found.reports.append((subtask, report))
+    found.tasks.append(task)
+    found.reports.append((task.subtask, report))
     if wake_at is not None:
         found.wake_at = wake_at if found.wake_at is None else min(found.wake_at, wake_at)
     found.at_end_of_time |= any(

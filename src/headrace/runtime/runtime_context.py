@@ -146,7 +146,17 @@ class UserCounter(Counter):
 
 
 class UserMeter(UserCounter, Meter):
-    """Counts events; the driver derives the rate."""
+    """Counts events; the driver derives the rate.
+
+    Args:
+        metrics: of the operator.
+        name: with its groups.
+        span_s: over how many seconds.
+    """
+
+    def __init__(self, metrics: OperatorMetrics, name: str, span_s: int = 60) -> None:
+        super().__init__(metrics, name)
+        metrics.meters[name] = span_s
 
     def mark_event(self, value: int = 1) -> None:
         """Count events."""
@@ -154,7 +164,7 @@ class UserMeter(UserCounter, Meter):
 
 
 class UserDistribution(Distribution):
-    """Keeps the latest value, smallest and largest."""
+    """Count, sum, smallest and largest; the driver adds up what each batch contributed."""
 
     def __init__(self, metrics: OperatorMetrics, name: str) -> None:
         self._metrics = metrics
@@ -162,8 +172,9 @@ class UserDistribution(Distribution):
 
     def update(self, value: int) -> None:
         """Take a value in."""
-        low, high, _ = self._metrics.gauges.get(self._name, (value, value, value))
-        self._metrics.gauges[self._name] = (min(low, value), max(high, value), value)
+        found = self._metrics.distributions
+        count, total, low, high = found.get(self._name, (0, 0, value, value))
+        found[self._name] = (count + 1, total + value, min(low, value), max(high, value))
 
 
 class UserMetricGroup(MetricGroup):
@@ -187,7 +198,7 @@ class UserMetricGroup(MetricGroup):
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> UserMeter:
         """A meter."""
-        return UserMeter(self._metrics, self._name(name))
+        return UserMeter(self._metrics, self._name(name), time_span_in_seconds)
 
     def distribution(self, name: str) -> UserDistribution:
         """A distribution."""

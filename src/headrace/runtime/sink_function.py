@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from headrace.api.functions.endpoints import SinkFunction
 from headrace.common.clock import wall_clock
@@ -39,6 +39,8 @@ class FunctionSink(Sink):
             ``close()``; or a function that takes the value alone.
         job_parameters: what the function can ask its runtime context for.
     """
+
+    acts_at_once: ClassVar[bool] = True
 
     def __init__(
         self, function: UserFunction, job_parameters: dict[str, str] | None = None

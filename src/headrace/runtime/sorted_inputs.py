@@ -20,7 +20,7 @@ import numpy as np
 
 from headrace.data.pickling import dumps, loads
 from headrace.data.records import MIN_TIMESTAMP, Records, joined
-from headrace.runtime.key_groups import hash_column, stable_hash
+from headrace.runtime.key_groups import stable_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,9 +82,9 @@ class SortedInputs:
         keying = self._keying(number)
         if keying is None:
             return np.zeros(len(records), dtype=np.uint64)
-        column = keying.column(records)
-        if column is not None:
-            return hash_column(column)
+        hashes = keying.hashes(records)
+        if hashes is not None:
+            return hashes
         known = self._known
         keys = self._operator.keys(records, number)  # type: ignore[attr-defined]
         for key in set(keys).difference(known):

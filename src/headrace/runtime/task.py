@@ -7,10 +7,12 @@ Next: runtime/chain.py (how operators are joined), runtime/operators/ (what they
 
 from __future__ import annotations
 
+import os
+import socket
 import traceback
 import uuid
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.common.clock import wall_clock
 from headrace.data.codec import codec_for
@@ -40,6 +42,7 @@ from headrace.runtime.operators.base import Operator, OperatorRuntime, Output
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.sorted_inputs import SortedInputs
 from headrace.runtime.state.kept import KeptStates
+from headrace.runtime.stopwatch import SpentTime, Stopwatch
 from headrace.runtime.watermarks import (
     ALL_CHANNELS,
     OWN_CLOCK,
@@ -48,6 +51,7 @@ from headrace.runtime.watermarks import (
     store_clocks,
     stored_clocks,
 )
+from headrace.spi.host import TaskReport
 from headrace.spi.state import CLOCK
 
 if TYPE_CHECKING:
@@ -56,14 +60,19 @@ if TYPE_CHECKING:
     from headrace.runtime.exchange.buffers import Frame
     from headrace.runtime.exchange.partition import Partitioning
     from headrace.runtime.pages.store import PageStore
-    from headrace.runtime.stage import StagePlan
+    from headrace.runtime.stage import EdgePlan, StagePlan
+    from headrace.runtime.stopwatch import Account
 
+T = TypeVar("T")
 # Where the store of a task says which version of the state it holds.
 VERSION_KEY = b"task/version"
+_HOST = socket.gethostname()
 
 
 class Task:
     """One subtask of one stage. Lives as long as its worker process, over many batches."""
+
+    epochs_overlap = False
 
     def __init__(
         self,
@@ -87,7 +96,11 @@ class Task:
             for edge in stage.edges.values()
             if not edge.chained and edge.level == stage.level
         }
-        self.source_output = Output(OperatorMetrics())
+        self.source_metrics = OperatorMetrics()
+        self.source_output = Output(self.source_metrics)
+        self.times = TaskTimes()
+        self._bytes_in = 0
+        self._bytes_sent = 0  # by the outbox, when the last epoch ended
         # of the edges on which this task sends
         self.partitionings: list[Partitioning] = []
         # BATCH mode: operators whose input is sorted first
@@ -97,6 +110,8 @@ class Task:
         # whether the last batch ended the input, so that event time begins anew with the next
         self._over = False
         self._clocks: dict[str, Any] = {}
+        # watermarks of splits that several tasks send: (edge, channel) -> timestamp
+        self._deferred: dict[tuple[int, str], int] = {}
         self._states = KeptStates(store)
         self._build()
 
@@ -109,18 +124,28 @@ class Task:
         yield from self._guarded(self._run_packets(packets), batch_id, attempt)
 
     def run_source(
-        self, parts: Iterable[tuple[str, Records]], batch_id: int, attempt: str
+        self, parts: Iterable[tuple[str, Records | None]], batch_id: int, attempt: str
     ) -> Iterator[Packet]:
-        """Run one batch of a stage at a source; parts are (split, records)."""
+        """Run one batch of a stage at a source; parts are (split, records).
+
+        None instead of records: nobody waits for the split any more.
+        """
         yield from self._guarded(self._run_source(parts), batch_id, attempt)
 
     def _guarded(self, steps: Iterator[None], batch_id: int, attempt: str) -> Iterator[Packet]:
         """Turn an error into a message to the driver: Spark's own would hide the user's line."""
         self.outbox = Outbox(self.stage.slots)  # packets are numbered anew in every batch
+        self._bytes_sent = 0
+        times = self.times
         try:
+            times.begin(self.clock())
             self._begin(batch_id, attempt)
             for _ in steps:
-                yield from self.outbox.take_full()
+                full = self.outbox.take_full()
+                if full:
+                    times.watch.switch(times.blocked)
+                    yield from full
+                    times.watch.switch(times.own)
             self._end()
         except Exception as error:
             for operator in self.operators.values():
@@ -147,26 +172,41 @@ class Task:
             self._advance_processing_time()
 
     def _run_packets(self, packets: Iterable[tuple[int, int, bytes]]) -> Iterator[None]:
-        deferred: dict[tuple[int, str], int] = {}
-        for packet in in_order(packets):
-            for frame in frames_of(packet):
-                self._take(frame, deferred)
+        self._deferred.clear()
+        for packet in self.times.awaited(in_order(packets), self.times.waiting):
+            self._take_packet(packet)
             yield
         if self.stage.bounded:
             yield from self._end_input()
             return
-        # Several tasks send records of one split: its clock moves when all of them are in. Low ones
-        # come first: a split or input that is back from idleness must hold what the others bring.
-        for (number, channel), timestamp in sorted(deferred.items(), key=itemgetter(1)):
-            edge = self.stage.edges[number]
-            self.gates[edge.target, edge.input].watermark(number, channel, timestamp)
+        self._move_splits()
         self._end_of_part()
-        now = self.clock()  # behind all watermarks of the batch: who spoke in it is not idle
-        for gate in self.gates.values():
-            gate.check_idle(now)
+        self._check_idle()
         self._advance_processing_time()
 
-    def _take(self, frame: Frame, deferred: dict[tuple[int, str], int]) -> None:
+    def _take_packet(self, packet: bytes | memoryview) -> None:
+        self._bytes_in += len(packet)
+        for frame in frames_of(packet):
+            self._take(frame)
+
+    def _move_splits(self) -> None:
+        """Move the clocks of splits: all tasks that read parts of one have been heard.
+
+        Low ones come first: a split or input that is back from idleness must hold what the others
+        bring.
+        """
+        for (number, channel), timestamp in sorted(self._deferred.items(), key=itemgetter(1)):
+            edge = self.stage.edges[number]
+            self.gates[edge.target, edge.input].watermark(number, channel, timestamp)
+        self._deferred.clear()
+
+    def _check_idle(self) -> None:
+        """Behind all watermarks that are in: who spoke in them is not idle."""
+        now = self.clock()
+        for gate in self.gates.values():
+            gate.check_idle(now)
+
+    def _take(self, frame: Frame) -> None:
         edge = self.stage.edges.get(frame.edge)
         if edge is None or edge.level != self.stage.level:
             self._over |= frame.kind == END
@@ -176,8 +216,7 @@ class Task:
                 return  # event time is at its beginning, and then at its end
             channel, timestamp = content_of(frame)
             if edge.channels == 0:
-                place = (edge.id, channel)
-                deferred[place] = max(timestamp, deferred.get(place, timestamp))
+                self._split_watermark(edge, channel, timestamp)
             elif timestamp is None:
                 self.gates[edge.target, edge.input].idle(edge.id, channel)
             else:
@@ -189,6 +228,11 @@ class Task:
                 held.add(edge.input, records, len(frame.raw))
             else:
                 self.gates[edge.target, edge.input].accept(records)
+
+    def _split_watermark(self, edge: EdgePlan, channel: str, timestamp: int) -> None:
+        """A split came this far, says one of the tasks that read it in this batch."""
+        place = (edge.id, channel)
+        self._deferred[place] = max(timestamp, self._deferred.get(place, timestamp))
 
     def _end_input(self) -> Iterator[None]:
         """BATCH mode, all input is in: keys in groups to those who waited, then the end of time."""
@@ -207,43 +251,105 @@ class Task:
             operator.end_of_part()
             yield
 
-    def _run_source(self, parts: Iterable[tuple[str, Records]]) -> Iterator[None]:
-        for split, records in parts:
-            self.channel.name = f"{self.stage.source}/{split}"
-            if len(records):
-                self.source_output.emit(records)
-                yield
-            else:
-                for operator in self.operators.values():
-                    operator.await_split()
+    def _run_source(self, parts: Iterable[tuple[str, Records | None]]) -> Iterator[None]:
+        # what reading takes is the source's time, whoever reads
+        for split, records in self.times.awaited(parts, self.source_metrics):
+            self._take_part(split, records)
+            yield
         self._end_of_part()
         if self.stage.uses_time:
             wake_up(self.outbox, self.stage.slots)
 
+    def _take_part(self, split: str, records: Records | None) -> None:
+        """Records of a split; without any it may have some later on, None for never again."""
+        self.channel.name = f"{self.stage.source}/{split}"
+        if records is None:
+            for operator in self.operators.values():
+                operator.release_split()
+        elif len(records):
+            self.source_output.emit(records)
+        else:
+            for operator in self.operators.values():
+                operator.await_split()
+
     def _end_of_part(self) -> None:
         """All records of the batch are in: let what waited for that follow them."""
         for operator in self.operators.values():  # in the order of the program: producers first
+            self.times.watch.switch(operator.runtime.metrics)
             operator.end_of_part()
+        self.times.watch.switch(self.times.own)
 
     def _advance_processing_time(self) -> None:
         now = self.clock()
         for operator in self.operators.values():
+            self.times.watch.switch(operator.runtime.metrics)
             operator.advance_processing_time(now)
+        self.times.watch.switch(self.times.own)
 
     def _end(self) -> None:
         report = {}
+        if self.stage.source is not None:
+            report[self.stage.source] = self.source_metrics.report()
+        watch = self.times.watch
         for uid, operator in self.operators.items():
+            metrics = operator.runtime.metrics
+            watch.switch(metrics)
             operator.flush()
             for message in operator.messages():
                 self._post(message)
-            metrics = operator.runtime.metrics
-            metrics.watermark = operator.current_watermark
+            watch.switch(self.times.own)
+            self._note_watermarks(uid, operator)
+            size = self._states.size_of(uid)
+            if size is not None:
+                metrics.state_bytes, metrics.written_bytes = size.total_bytes, size.take_written()
             report[uid] = metrics.report()
         for uid, news in self._states.take_news().items():
             self._post(("states", uid, news))
         if self.stage.level and not self.stage.bounded:
             self._save_clocks()
-        self._post(("report", self.stage.level, self.subtask, report, self._wake_at()))
+        self._post(("report", self._task_report(report), report, self._wake_at()))
+
+    def _note_watermarks(self, uid: str, operator: Operator) -> None:
+        """How far event time is: of the operator, and of each of several inputs."""
+        metrics = operator.runtime.metrics
+        metrics.watermark = operator.current_watermark
+        if operator.inputs > 1:
+            for number in range(operator.inputs):
+                valve = self.gates[uid, number].valve
+                if valve is not None:
+                    metrics.gauges[f"currentInput{number + 1}Watermark"] = valve.current
+
+    def _task_report(self, report: dict[str, Any], *, ends: bool = True) -> TaskReport:
+        """Where the time of the epoch went.
+
+        Args:
+            report: of the operators.
+            ends: the next epoch is counted from here.
+        """
+        operators_ms: float = sum(content["busy_ms"] for content in report.values())
+        times = self.times
+        own_ms, waiting_ms, blocked_ms = times.so_far_ms()
+        now = self.clock()
+        found = TaskReport(
+            level=self.stage.level,
+            source=self.stage.source,
+            subtask=self.subtask,
+            began_ms=times.began_ms,
+            ended_ms=now,
+            busy_ms=own_ms + operators_ms,
+            own_ms=own_ms,
+            waiting_ms=waiting_ms,
+            blocked_ms=blocked_ms,
+            bytes_in=self._bytes_in,
+            bytes_out=self.outbox.written_bytes - self._bytes_sent,
+            in_steps=not self.epochs_overlap,
+            machine=f"{_HOST}:{os.getpid()}",
+            uids=tuple(report),
+        )
+        if ends:
+            self._bytes_in, self._bytes_sent = 0, self.outbox.written_bytes
+            times.restart(now)
+        return found
 
     def _wake_at(self) -> int | None:
         """When this task has something to do even if no record comes."""
@@ -316,7 +422,9 @@ class Task:
                     feeding = {edge.id: edge.channels for edge in edges}
                     timeouts = {e.id: e.idle_after_ms for e in edges if e.idle_after_ms}
                     valve = Valve(feeding, timeouts)
-                self.gates[plan.uid, number] = InputGate(plan.operator, number, valve)
+                self.gates[plan.uid, number] = InputGate(
+                    plan.operator, number, valve, self.times.watch
+                )
         for plan in reversed(stage.operators):  # consumers first: open may already emit
             metrics = OperatorMetrics()
             output = Output(metrics)
@@ -343,6 +451,7 @@ class Task:
                 job_id=stage.job_id,
                 job_name=stage.job_name,
                 job_parameters=stage.job_parameters,
+                epochs_overlap=self.epochs_overlap,
             )
             self._connect(plan.uid, output, plan.operator)
             plan.operator.open(runtime)
@@ -375,6 +484,50 @@ class Task:
                 edge.partitioning.open(self.subtask, edge.parallelism, edge.max_parallelism)
                 self.partitionings.append(edge.partitioning)
                 consumers.append(ExchangeOutput(edge, self, self.channel, operator))
+
+
+class TaskTimes:
+    """Where the time of one task goes, beside its operators.
+
+    Attributes:
+        own: records in and out of packets, state that is stored, messages.
+        waiting: for input.
+        blocked: for those who take its output.
+        began_ms: when the running epoch did.
+    """
+
+    def __init__(self) -> None:
+        self.watch = Stopwatch()
+        self.own, self.waiting, self.blocked = SpentTime(), SpentTime(), SpentTime()
+        self.began_ms = 0
+
+    def begin(self, now_ms: int) -> None:
+        """A task begins to work on an epoch; what was before is nobody's time."""
+        self.watch.switch(self.own)
+        self.own.busy_ns = 0
+        self.began_ms = now_ms
+
+    def awaited(self, parts: Iterable[T], account: Account) -> Iterator[T]:
+        """The parts as they come; the time until each does goes to the account."""
+        switch, source, none = self.watch.switch, iter(parts), object()
+        while True:
+            switch(account)
+            part = next(source, none)
+            switch(self.own)
+            if part is none:
+                return
+            yield part  # type: ignore[misc]
+
+    def so_far_ms(self) -> tuple[float, float, float]:
+        """Own work, waiting and blocked, in the running epoch."""
+        self.watch.switch(self.own)
+        own, waiting, blocked = self.own, self.waiting, self.blocked
+        return own.busy_ns / 1e6, waiting.busy_ns / 1e6, blocked.busy_ns / 1e6
+
+    def restart(self, now_ms: int) -> None:
+        """The next epoch begins."""
+        self.own.busy_ns = self.waiting.busy_ns = self.blocked.busy_ns = 0
+        self.began_ms = now_ms
 
 
 class StopTask(Exception):

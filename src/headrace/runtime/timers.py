@@ -92,6 +92,12 @@ class TimerQueue:
                 return min(times)
         return None
 
+    def not_before(self) -> int | None:
+        """No timer is due before this time; known without a look at the timers themselves."""
+        times = [self._due[0][0]] if self._due else []
+        times += [self._waiting[0] * BUCKET_MS] if self._waiting else []
+        return min(times, default=None)
+
     def __len__(self) -> int:
         return sum(1 for _ in self.scan())
 

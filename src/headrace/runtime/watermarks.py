@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _SILENT = "?"  # stands for the channels of an edge that has not sent anything yet
 # a watermark that moves no clock: the channel is silent, but not idle (hosts/alignment.py)
 ALIVE = MIN_TIMESTAMP + 1
+# a watermark that takes its channel away: a split that is not read any more holds no clock
+GONE = MIN_TIMESTAMP + 2
 ALL_CHANNELS = ""  # a watermark for every channel of an edge at once: end of input
 
 
@@ -60,6 +62,8 @@ class Valve:
         if watermark == ALIVE and channel not in channels:
             return None  # its records go elsewhere
         channels.pop(_SILENT, None)
+        if watermark == GONE:
+            return self._let_go(edge, channel)
         if watermark == MIN_TIMESTAMP and self._declared[edge] == 0:
             channels.setdefault(channel, MIN_TIMESTAMP)
             return None
@@ -81,6 +85,13 @@ class Valve:
         elif place in self.idle and self.expected[edge] > 0:
             self.behind.add(place)
         self.idle.discard(place)
+
+    def _let_go(self, edge: int, channel: str) -> int | None:
+        self.channels[edge].pop(channel, None)
+        self._last_seen.pop((edge, channel), None)
+        self.idle.discard((edge, channel))
+        self.behind.discard((edge, channel))
+        return self._advance()
 
     def set_idle(self, edge: int, channel: str) -> int | None:
         """A channel has nothing to say for now; the others decide alone."""

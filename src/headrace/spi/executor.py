@@ -137,8 +137,8 @@ class Executor(Protocol):
         """What programs of the spec run on, started if it has to be: a SparkSession."""
         ...
 
-    def source_of(self, data: HostFrame) -> Source:
-        """The source that reads what the host has of its own: a DataFrame."""
+    def source_of(self, data: HostFrame, *, lines: bool = False) -> Source:
+        """The source that reads what the host has of its own: a DataFrame, as rows or lines."""
         ...
 
     def frame_of(self, program: StreamGraph, end: Step, spec: JobSpec) -> HostFrame:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from headrace.errors import ConfigurationError
 from headrace.spi.registry import Registry
 
 if TYPE_CHECKING:
@@ -48,6 +49,40 @@ class AlignedSplit:
     idle_ms: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """Where the time of one task went in an epoch, and what passed it.
+
+    Attributes:
+        level: of its stage.
+        source: uid of the source that it reads; None behind an exchange.
+        subtask: its number.
+        began_ms, ended_ms: by the clock of its machine.
+        busy_ms: at work, operators included.
+        own_ms: that part of it which belongs to no operator: records in and out of packets.
+        waiting_ms: for input.
+        blocked_ms: for those who take its output.
+        in_steps: whether a stage works on an epoch when the one in front of it is done with it.
+        machine: where it ran, as ``host:pid``.
+        uids: of the operators in it, the source included.
+    """
+
+    level: int
+    source: str | None
+    subtask: int
+    began_ms: int
+    ended_ms: int
+    busy_ms: float
+    own_ms: float
+    waiting_ms: float
+    blocked_ms: float
+    bytes_in: int
+    bytes_out: int
+    in_steps: bool
+    machine: str
+    uids: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class EpochResults:
     """What the tasks of one epoch reported to the driver."""
@@ -56,6 +91,7 @@ class EpochResults:
     committables: dict[str, list[Committable]] = field(default_factory=dict)
     # (subtask, counts by uid of the operator)
     reports: list[tuple[int, dict[str, JsonObject]]] = field(default_factory=list)
+    tasks: list[TaskReport] = field(default_factory=list)
     # what operators stored for the first time in this run: uid -> name -> what it says of itself
     states: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
     # when the next processing-time timer is due
@@ -69,6 +105,8 @@ class EpochResults:
 
 # Called with the number of an epoch and the work that runs it.
 OnEpoch = Callable[[int, Callable[[], EpochResults]], None]
+# Called with the uid of a sink, the running epoch, and records that do not wait for its end.
+OnDelivery = Callable[[str, int, "list[Committable]"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +127,10 @@ class Place:
 class Run(Protocol):
     """One run of a plan, from its start to its end or failure."""
 
+    def recover(self) -> None:
+        """Commit an epoch that counts and whose sinks may not know it; before the start."""
+        ...
+
     def start(self) -> None:
         """Begin; from now on epochs come on a thread of the host."""
         ...
@@ -107,6 +149,14 @@ class Run(Protocol):
 
     def end_input(self) -> None:
         """Let event time reach its end in the next epoch."""
+        ...
+
+    def finish_epoch(self) -> None:
+        """Where epochs are long: end the running one now, and wait until it is committed.
+
+        Raises:
+            Exception: why it was not.
+        """
         ...
 
     def wake_at(self, when_ms: int | None) -> None:
@@ -132,8 +182,26 @@ class Run(Protocol):
         ...
 
     @property
+    def has_short_epochs(self) -> bool:
+        """Whether an epoch ends soon by itself, as a micro-batch does."""
+        ...
+
+    @property
     def can_run_again(self) -> bool:
         """Whether the host is still there to open another run."""
+        ...
+
+
+# Called with the number of a running epoch, and what a task says of it so far.
+OnProgress = Callable[[int, TaskReport, "dict[str, JsonObject]"], None]
+
+
+@runtime_checkable
+class TellsProgress(Protocol):
+    """A run with long epochs, whose tasks tell in between how far they are."""
+
+    def tell_progress(self, on_progress: OnProgress) -> None:
+        """Call this from now on; before the start."""
         ...
 
 
@@ -208,8 +276,18 @@ class Host(Protocol):
         """Get ready for runs of a plan; raises what keeps it from running here."""
         ...
 
-    def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> Run:
-        """A new run, not started yet."""
+    def open(
+        self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch, on_delivery: OnDelivery
+    ) -> Run:
+        """A new run, not started yet.
+
+        Args:
+            plan: what is run.
+            place: its directory.
+            on_epoch: called for every epoch.
+            on_delivery: called, where epochs are long, with records for sinks that take effect
+                at once (``Sink.acts_at_once``).
+        """
         ...
 
     def checkpoints(self, plan: PhysicalPlan, place: Place) -> Checkpoints:
@@ -219,6 +297,39 @@ class Host(Protocol):
     @property
     def web(self) -> dict[str, str]:
         """Pages that show the host at work, by name."""
+        ...
+
+    @property
+    def folder(self) -> str:
+        """Where in a job's directory the host keeps its checkpoints."""
+        ...
+
+    @property
+    def epochs_overlap(self) -> bool:
+        """Whether an epoch is written while the one before it is committed (spi/sink.py)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorFacts:
+    """One process that runs tasks, as its host knows it."""
+
+    id: str
+    address: str
+    slots: int
+    busy_slots: int
+    memory_bytes: int
+    memory_used_bytes: int
+    seen: int  # epoch milliseconds
+    logs: dict[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class HasExecutors(Protocol):
+    """A host that can name the processes which run its tasks."""
+
+    def executors(self) -> list[ExecutorFacts]:
+        """Those that live now."""
         ...
 
 
@@ -232,8 +343,8 @@ class HasFrames(Protocol):
         ...
 
     @staticmethod
-    def source_of(frame: HostFrame) -> Source:
-        """The source that reads a stream of the host's own."""
+    def source_of(frame: HostFrame, *, lines: bool = False) -> Source:
+        """The source that reads a stream of the host's own, as rows or as lines of a table."""
         ...
 
     def frame_of(self, plan: PhysicalPlan, end: Step) -> HostFrame:
@@ -246,11 +357,32 @@ HOSTS: Registry[Host] = Registry(
     "headrace.hosts",
     {
         "spark": "headrace.hosts.spark.host:SparkHost",
+        "spark-continuous": "headrace.hosts.spark.continuous.host:ContinuousHost",
         "local": "headrace.hosts.local.host:LocalHost",
+        "local-continuous": "headrace.hosts.local.continuous:LocalContinuousHost",
     },
 )
+# what runs the continuous mode of a host
+_CONTINUOUS = {"spark": "spark-continuous", "local": "local-continuous"}
 
 
 def host_of(spec: JobSpec) -> Host:
-    """A host for a job, as it is configured."""
-    return HOSTS.new(spec.option("headrace.execution.host"), spec)
+    """A host for a job, as it is configured.
+
+    Raises:
+        ConfigurationError: there is no such host, or it has no continuous mode.
+    """
+    name = spec.option("headrace.execution.host")
+    if not runs_continuously(spec):
+        return HOSTS.new(name, spec)
+    if name not in _CONTINUOUS:
+        raise ConfigurationError(
+            f"the host {name!r} has no continuous mode",
+            fix="remove headrace.execution.host, or headrace.execution.mode",
+        )
+    return HOSTS.new(_CONTINUOUS[name], spec)
+
+
+def runs_continuously(spec: JobSpec) -> bool:
+    """Whether a job asks for continuous mode; a look at its first records never does."""
+    return spec.option("headrace.execution.mode") == "continuous" and spec.kind != "preview"

@@ -83,6 +83,10 @@ class PythonSource(Source):
     then called in the process next to the driver, and the records travel to the workers inside the
     task: meant for small streams."""
 
+    reads_in_turn: ClassVar[bool] = False
+    """True to have a batch filled with the first split of `most_of_batch` before the next one gets
+    any of it, as files are: the older one first. Otherwise splits get equal shares."""
+
     def splits(self) -> list[str]:
         """Names of the splits that exist now, the same name for the same split forever.
 
@@ -159,6 +163,18 @@ class PythonSource(Source):
         Args:
             positions: where they were read to.
         """
+
+    def rests(self, split: str, at: Offset) -> bool:
+        """Whether nothing of a split will be read, so that event time need not wait for it.
+
+        Override it where splits come and go while a job runs: a split of the checkpoint that is
+        not among `splits` any more, or one that is read up to a certain offset only.
+
+        Args:
+            split: the split's name.
+            at: where it was read to.
+        """
+        return False
 
     def read_columns(
         self, split: str, start: Offset, end: Offset

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +44,8 @@ class WriterContext:
         sink_uid: the sink's uid in the program.
         batch_id: number of the micro-batch that the writer is opened for.
         type_info: declared type of the records, or None when the stream is untyped.
+        epochs_overlap: whether writers of the next epoch begin before this one is committed, as in
+            continuous mode; never two epochs ahead.
     """
 
     subtask_index: int
@@ -53,6 +55,7 @@ class WriterContext:
     sink_uid: str
     batch_id: int
     type_info: TypeInformation | None = None
+    epochs_overlap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,14 @@ class CommitterContext:
         sink_uid: the sink's uid in the program.
         state_dir: local path or URI of a directory that lives and dies with the job's checkpoint,
             where a committer may keep its own progress; None when the job has no checkpoint.
+        epochs_overlap: see ``WriterContext``. An epoch then counts before it is committed: its
+            committables come again after a crash, but its records do not.
     """
 
     job_id: str
     sink_uid: str
     state_dir: str | None = None
+    epochs_overlap: bool = False
 
 
 class SinkWriter(ABC):
@@ -115,6 +121,12 @@ class Committer(ABC):
     Its methods are called from different threads, one call after the other.
     """
 
+    def begin(self) -> None:  # noqa: B027 - optional hook
+        """Called once, before the writers of this run begin.
+
+        Everything that counts is committed; what is staged still was left by a run that is over.
+        """
+
     @abstractmethod
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
         """Makes one micro-batch visible, or finds that it already is.
@@ -126,6 +138,15 @@ class Committer(ABC):
             batch_id: number of the micro-batch; grows, and repeats only after a failure.
             committables: everything the writers of this batch returned, in no particular order.
         """
+
+    def deliver(self, batch_id: int, committables: list[Committable]) -> None:
+        """Makes records visible before their epoch ends; for sinks with ``acts_at_once``.
+
+        Args:
+            batch_id: number of the running epoch.
+            committables: what a writer returned.
+        """
+        raise NotImplementedError
 
     def end_of_input(self) -> None:  # noqa: B027 - optional hook
         """Publishes what was held back. Called once, after the last batch of a bounded job."""
@@ -194,6 +215,11 @@ class Sink(ABC):
 
         In a program: ``stream.sink_to(WordsTable("words.db"))``.
     """
+
+    acts_at_once: ClassVar[bool] = False
+    """True if records may take effect before their epoch is committed. In continuous mode, where
+    epochs are long, `Committer.deliver` then gets them as they come: at least once. In a
+    micro-batch they are committed with it all the same."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

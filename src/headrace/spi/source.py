@@ -111,6 +111,13 @@ class Source(ABC):
         """Whether records carry their own event time."""
         return False
 
+    def without_timestamps(self) -> Source:
+        """The same source where nobody asks for its records' own event time.
+
+        Called where timestamps are picked from a field. Override it if telling them has a cost.
+        """
+        return self
+
     def first_records(self) -> list[Record]:
         """Records that are known while the program is written, to find mistakes early."""
         return []

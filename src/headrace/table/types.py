@@ -1,127 +1,113 @@
-"""The Table API's types, as far as the formats of the DataStream API take them.
+"""The Table API's types under PyFlink's path.
 
-In: ``DataTypes.INT()``.  Out: a type with ``to_type_info()``.
-Next: formats/csv_reader.py
+In: ``DataTypes.INT()``.  Out: types.  Next: common/data_types.py has them
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from headrace.common.data_type_checks import _create_type_verifier
+from headrace.common.data_type_inference import (
+    _array_signed_int_typecode_ctype_mappings,
+    _array_type_mappings,
+    _array_unsigned_int_typecode_ctype_mappings,
+    _create_converter,
+    _has_nulltype,
+    _infer_schema,
+    _infer_schema_from_data,
+    _infer_type,
+    _merge_type,
+)
+from headrace.common.data_types import (
+    ArrayType,
+    AtomicType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DataTypes,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    FractionalType,
+    IntegralType,
+    IntType,
+    ListViewType,
+    LocalZonedTimestampType,
+    MapType,
+    MapViewType,
+    MultisetType,
+    NullType,
+    NumericType,
+    RawType,
+    Resolution,
+    RowField,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    UserDefinedType,
+    VarBinaryType,
+    VarCharType,
+    YearMonthIntervalType,
+    ZonedTimestampType,
+)
+from headrace.common.types import Row, RowKind
+from headrace.data.arrow_types import create_arrow_schema, from_arrow_type, to_arrow_type
 
-from headrace.common.typeinfo import TypeInformation, Types
-from headrace.errors import InvalidArgumentError
-from headrace.missing import missing_attribute
-
-__all__ = ["DataType", "DataTypes", "DecimalType"]
-
-
-@dataclass(frozen=True)
-class DataType:
-    """A type of the Table API.
-
-    Attributes:
-        name: as SQL writes it.
-        type_info: the DataStream API's type for the same values.
-    """
-
-    name: str
-    type_info: TypeInformation
-
-    def to_type_info(self) -> TypeInformation:
-        """The DataStream API's type for the same values. Ours."""
-        return self.type_info
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True)
-class DecimalType(DataType):
-    """Decimal numbers of a fixed number of digits; others are rounded to them."""
-
-    precision: int
-    scale: int
-
-
-class DataTypes:
-    """Makes types.
-
-    Example:
-        >>> DataTypes.ARRAY(DataTypes.INT()).to_type_info()
-        ListTypeInfo(Int)
-    """
-
-    @staticmethod
-    def BOOLEAN() -> DataType:
-        """True or false."""
-        return DataType("BOOLEAN", Types.BOOLEAN())
-
-    @staticmethod
-    def TINYINT() -> DataType:
-        """Whole numbers of one byte."""
-        return DataType("TINYINT", Types.BYTE())
-
-    @staticmethod
-    def SMALLINT() -> DataType:
-        """Whole numbers of two bytes."""
-        return DataType("SMALLINT", Types.SHORT())
-
-    @staticmethod
-    def INT() -> DataType:
-        """Whole numbers of four bytes."""
-        return DataType("INT", Types.INT())
-
-    @staticmethod
-    def BIGINT() -> DataType:
-        """Whole numbers of eight bytes."""
-        return DataType("BIGINT", Types.LONG())
-
-    @staticmethod
-    def FLOAT() -> DataType:
-        """Numbers of four bytes."""
-        return DataType("FLOAT", Types.FLOAT())
-
-    @staticmethod
-    def DOUBLE() -> DataType:
-        """Numbers of eight bytes."""
-        return DataType("DOUBLE", Types.DOUBLE())
-
-    @staticmethod
-    def DECIMAL(precision: int, scale: int) -> DecimalType:
-        """Decimal numbers.
-
-        Args:
-            precision: the number of digits, 1 to 38.
-            scale: how many of them come after the point.
-        """
-        if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-            raise InvalidArgumentError(
-                f"there is no DECIMAL({precision}, {scale})",
-                fix="a decimal has 1 to 38 digits, and at most that many after the point",
-            )
-        return DecimalType(f"DECIMAL({precision}, {scale})", Types.BIG_DEC(), precision, scale)
-
-    @staticmethod
-    def STRING() -> DataType:
-        """Text."""
-        return DataType("STRING", Types.STRING())
-
-    @staticmethod
-    def BYTES() -> DataType:
-        """Bytes."""
-        return DataType("BYTES", Types.PRIMITIVE_ARRAY(Types.BYTE()))
-
-    @staticmethod
-    def DATE() -> DataType:
-        """Days."""
-        return DataType("DATE", Types.SQL_DATE())
-
-    @staticmethod
-    def ARRAY(element_type: DataType) -> DataType:
-        """Lists."""
-        return DataType(f"ARRAY<{element_type}>", Types.LIST(element_type.to_type_info()))
-
-
-def __getattr__(name: str) -> Any:
-    return missing_attribute(__name__, name)
+__all__ = [
+    "ArrayType",
+    "AtomicType",
+    "BigIntType",
+    "BinaryType",
+    "BooleanType",
+    "CharType",
+    "DataType",
+    "DataTypes",
+    "DateType",
+    "DayTimeIntervalType",
+    "DecimalType",
+    "DoubleType",
+    "FloatType",
+    "FractionalType",
+    "IntType",
+    "IntegralType",
+    "ListViewType",
+    "LocalZonedTimestampType",
+    "MapType",
+    "MapViewType",
+    "MultisetType",
+    "NullType",
+    "NumericType",
+    "RawType",
+    "Resolution",
+    "Row",
+    "RowField",
+    "RowKind",
+    "RowType",
+    "SmallIntType",
+    "TimeType",
+    "TimestampType",
+    "TinyIntType",
+    "UserDefinedType",
+    "VarBinaryType",
+    "VarCharType",
+    "YearMonthIntervalType",
+    "ZonedTimestampType",
+    "_array_signed_int_typecode_ctype_mappings",
+    "_array_type_mappings",
+    "_array_unsigned_int_typecode_ctype_mappings",
+    "_create_converter",
+    "_create_type_verifier",
+    "_has_nulltype",
+    "_infer_schema",
+    "_infer_schema_from_data",
+    "_infer_type",
+    "_merge_type",
+    "create_arrow_schema",
+    "from_arrow_type",
+    "to_arrow_type",
+]

@@ -47,8 +47,8 @@ from headrace.runtime.operators.keyed import (
     KeyedMapOperator,
     KeyedProcessOperator,
     ReduceOperator,
-    RollingOperator,
 )
+from headrace.runtime.operators.rolling import RollingOperator
 from headrace.runtime.operators.stateless import (
     FilterOperator,
     FlatMapOperator,

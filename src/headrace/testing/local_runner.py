@@ -96,6 +96,8 @@ class LocalRunner:
             )
             for step in self.plan.sinks
         }
+        for committer in self._committers.values():
+            committer.begin()
 
     # --- what a test does ------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ class SinkDriver:
         if self._committer is None:
             context = CommitterContext(self.job_id, self.uid, self.state_dir)
             self._committer = self.sink.create_committer(context)
+            self._committer.begin()
         return self._committer
 
     def restart(self) -> None:

@@ -186,7 +186,7 @@ def session_process(api, env, source):
     return _keyed(api, source).window(windows).process(Sorted())
 
 
-@program(inputs="events", order_by=by_key)
+@program(inputs="events", order_by=by_key, merges=True)
 def session_reduce(api, env, source):
     windows = api.EventTimeSessionWindows.with_gap(api.Time.milliseconds(10))
     return (
@@ -196,7 +196,7 @@ def session_reduce(api, env, source):
     )
 
 
-@program(inputs="events")
+@program(inputs="events", merges=True)
 def session_aggregate(api, env, source):
     """The only assigner that calls merge."""
     windows = api.EventTimeSessionWindows.with_gap(api.Time.milliseconds(8))
@@ -263,7 +263,7 @@ def window_all_reduce(api, env, source):
     )
 
 
-@program(inputs="events")
+@program(inputs="events", merges=True)
 def window_all_aggregate(api, env, source):
     windows = api.EventTimeSessionWindows.with_gap(api.Time.milliseconds(5))
     return source.event_time(source.stream()).window_all(windows).aggregate(_average(api))

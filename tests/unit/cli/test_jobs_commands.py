@@ -117,6 +117,27 @@ def test_status_shows_counts_failures_and_an_exit_code(registry: JobRegistry) ->
     assert json.loads(headrace("status", "ab12", "--json").stdout)["operators"]["count"] == counts
 
 
+def test_status_of_a_continuous_job_shows_epochs_busy_tasks_and_latency(
+    registry: JobRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    counts = {
+        "numRecordsIn": 12,
+        "numRecordsOut": 3,
+        "numLateRecordsDropped": 1,
+        "currentInputWatermark": -(1 << 63),
+        "busyTimeMsPerSecond": 310,
+        "backPressuredTimeMsPerSecond": 420,
+    }
+    sink = {**counts, "backPressuredTimeMsPerSecond": 0, "latencyP50": 7, "latencyP99": 31}
+    put(registry, "ab12", mode="continuous", batches=4, operators={"count": counts, "out": sink})
+    lines = [line.split() for line in headrace("status", "ab").stdout.splitlines()]
+    assert ["mode", "continuous"] in lines
+    assert ["epochs", "4"] in [line[:2] for line in lines]
+    assert ["count", "12", "3", "1", "-", "31%,", "42%", "back-pressured"] in lines
+    assert ["out", "12", "3", "1", "-", "31%", "7", "/", "31", "ms"] in lines
+
+
 @pytest.mark.parametrize("command", ["status", "cancel", "stop"])
 def test_a_job_that_nobody_knows_is_bad_input(registry: JobRegistry, command: str) -> None:
     put(registry, "ab12")

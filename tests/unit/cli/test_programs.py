@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,9 @@ from headrace.cli.main import app
 from headrace.cli.program import capture_program, run_program
 from headrace.cli.run import _is_attached
 from headrace.cli.settings import read_settings
+from headrace.common.configuration import Configuration
 from headrace.control.agent import LAUNCH_VARIABLE
+from headrace.control.registry import JobRegistry
 from headrace.errors import ConfigurationError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -254,3 +259,42 @@ def test_a_job_that_is_not_attached_is_detached_once(monkeypatch: pytest.MonkeyP
     assert not _is_attached({})
     monkeypatch.setenv(LAUNCH_VARIABLE, "the process that the detached run started")
     assert _is_attached({"execution.attached": "false"})
+
+
+ENDLESS = """
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.number_seq import NumberSequenceSource
+from headrace.common import WatermarkStrategy
+
+env = StreamExecutionEnvironment.get_execution_environment()
+numbers = env.from_source(
+    NumberSequenceSource(0, 10**15), WatermarkStrategy.no_watermarks(), "numbers"
+)
+numbers.filter(lambda n: False).print()
+print("ready", flush=True)
+env.execute("endless")
+"""
+
+
+def test_a_service_manager_ends_jobs_as_ctrl_c_does(programs: Path) -> None:
+    Path("endless.py").write_text(ENDLESS)
+    words = [sys.executable, "-m", "headrace.cli", "run", "-D",
+             "headrace.execution.host=local", "endless.py"]  # fmt: skip
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        deadline = time.monotonic() + 60
+        while "RUNNING" not in _states() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        _, told = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode == 143
+    assert "cancelled" in told
+    assert _states() == ["CANCELED"]
+
+
+def _states() -> list[str]:
+    return [record.state for record in JobRegistry.of(Configuration()).all()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -184,6 +185,25 @@ def test_a_batch_takes_at_most_so_many_records_of_a_partition() -> None:
     }
 
 
+def timestamps_asked_of(strategy: WatermarkStrategy, **more: Any) -> bool:
+    """Whether the source of a program asks messages for Kafka's timestamps."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_source(more.get("source") or builder().build(), strategy, "kafka")
+    (source,) = [step.source for step in env._graph.steps if step.source is not None]
+    return source.has_timestamps()
+
+
+def test_kafkas_timestamps_are_asked_for_where_somebody_needs_them() -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    assert timestamps_asked_of(WatermarkStrategy.no_watermarks())
+    assert timestamps_asked_of(strategy)
+    assert timestamps_asked_of(strategy.with_timestamp_assigner(lambda record, time: time))
+    assert not timestamps_asked_of(strategy.with_timestamp_assigner(lambda record, _: record[1]))
+    assert not timestamps_asked_of(strategy.with_timestamp_assigner("ts"))
+    bad = builder().set_bad_records_side_output(OutputTag("bad")).build()  # has the timestamps
+    assert timestamps_asked_of(strategy.with_timestamp_assigner("ts"), source=bad)
+
+
 # --- reading -------------------------------------------------------------------------------------
 
 
@@ -229,6 +249,10 @@ class FakeConsumer:
 def reader_over(consumer: FakeConsumer) -> PartitionReader:
     reader = PartitionReader(settings(bootstrap_servers="x"), KafkaTopicPartition("clicks", 0))
     reader._consumer = consumer
+    library = reader._library
+    reader._library = SimpleNamespace(
+        Message=FakeMessage, TopicPartition=library.TopicPartition, KafkaError=library.KafkaError
+    )
     return reader
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -41,6 +42,13 @@ class FakeRun:
         self.can_run_again = log.spark_lives
         self.stopped = threading.Event()
         self.in_epoch = False
+        self.has_short_epochs = True
+
+    def recover(self) -> None:
+        """Nothing is left over."""
+
+    def finish_epoch(self) -> None:
+        """Epochs end by themselves."""
 
     def start(self) -> None:
         if isinstance(self.log.start_error, Exception):
@@ -163,7 +171,7 @@ class Bench:
         if paused is not None:
             with paused():
                 self.while_paused()
-        return ("savepoint in", folder)
+        return SimpleNamespace(location=f"savepoint in {folder}")
 
     def make_attempt(self, metrics: Any) -> Attempt:
         if self.queries and self.cannot_build_again is not None:
@@ -395,7 +403,10 @@ def test_stop_with_savepoint_saves_what_the_last_batch_left() -> None:
     bench = Bench({0: [1], 1: [2]}, endless=True)
     bench.job.start()
     bench.until(lambda: bench.log.committed == 1)
-    assert bench.job.stop_with_savepoint("sp", drain=False) == ("savepoint in", "sp")
+    assert bench.job.stop_with_savepoint("sp", drain=False).location == "savepoint in sp"
+    saved = bench.job.metrics.checkpoints.last("savepoint")
+    assert saved is not None
+    assert (saved["path"], saved["epoch"], saved["id"]) == ("savepoint in sp", 1, 3)
     assert bench.job.status is JobStatus.FINISHED
     assert bench.events == [(0, [1]), (1, [2]), "close", ("savepoint", "sp", False)]
 

@@ -144,6 +144,7 @@ class FakeJob:
         self.job_id, self.name = "ab12", "orders"
         self.status = JobStatus.RUNNING
         self.strategy = RestartStrategies.no_restart()
+        self.driver_is_lost = False
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
         self.failures: list[Failure] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from golden.compare import assert_golden
 from headrace.common import Row, Types, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.expressions import col, count, lit, window_end, window_start
@@ -161,6 +162,50 @@ def test_parts_of_a_window_merge_to_the_whole() -> None:
         assert aggregates.get_result(aggregates.merge(*parts)) == (6, 4, 16, 1, 9, 4.0)
 
 
+# --- types and plans ------------------------------------------------------------------------------
+
+
+def test_results_have_the_types_of_what_they_are_made_of() -> None:
+    kinds = [Types.STRING(), Types.INT(), Types.LONG()]
+    record_type = Types.ROW_NAMED(["user", "value", "ts"], kinds)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.from_collection([Row(user="a", value=1, ts=1)], record_type)
+    value = col("value")
+    windows = stream.assign_timestamps_and_watermarks(TIMES).key_by("user").window(TEN)
+
+    result = windows.select(
+        col("user"), count(), value.min(), value.sum(), value.avg(), window_start(), value.max() > 1
+    )
+
+    assert result.get_type() == Types.ROW_NAMED(
+        [
+            "user",
+            "count()",
+            "min(value)",
+            "sum(value)",
+            "avg(value)",
+            "window_start",
+            "max(value) > 1",
+        ],
+        [
+            Types.STRING(),
+            Types.LONG(),
+            Types.INT(),
+            Types.LONG(),
+            Types.DOUBLE(),
+            Types.LONG(),
+            Types.BOOLEAN(),
+        ],
+    )
+
+
+def test_golden_text_of_a_window_of_columns() -> None:
+    stream = events().key_by("user").window(EventTimeSessionWindows.with_gap(5))
+    stream.select(count().alias("n")).print()
+    env = stream.get_execution_environment()
+    assert_golden("plans/window_of_columns.txt", env.explain())
+
+
 # --- mistakes ------------------------------------------------------------------------------------
 
 
@@ -172,13 +217,15 @@ def test_parts_of_a_window_merge_to_the_whole() -> None:
         (lambda s: s.key_by(len).window(TEN).select(col("user")), "computed by a function"),
         (lambda s: s.window_all(TEN).select(col("user")), "the whole stream have no key"),
         (lambda s: s.key_by("user").window(TEN).select(), "at least one expression"),
-        (lambda s: s.key_by("user").window(TEN).select("user"), "takes column expressions"),
+        (lambda s: s.key_by("user").window(TEN).select("user"), "takes headrace's column"),
         (lambda s: s.key_by("user").window(TEN).select(count(), count()), "named 'count()'"),
         (
             lambda s: s.key_by("user").window(TEN).select(count().sum()),
             "a value of the window itself",
         ),
         (lambda s: s.key_by("user").count_window(2).select(window_end()), "has no window_end()"),
+        (lambda s: s.key_by("user").window(TEN).select(col("no").max()), "column 'no' of max(no)"),
+        (lambda s: s.key_by("value").window(TEN).select(col("user").sum()), "needs a number"),
         (lambda s: s.select(col("value").sum()), "sum(value): it needs a window"),
         (lambda s: s.filter(count() > 1), "it needs a window"),
     ],

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from headrace.common.typeinfo import Types
-from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col, lit
-from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.graph.nodes import NativeKind
 from headrace.plan.capabilities import CAPABILITIES, capability, continuous_obstacle, needs_memory
 from headrace.plan.planner import PlanOptions, plan
@@ -58,19 +56,6 @@ def test_such_a_number_may_pass_through_spark() -> None:
     stream = _priced().filter(col("item") == "hat").select(col("price")).name("s")
     stream.sink_to(FileSink.parquet("out"))
     assert {where for where, _ in _placements(stream).values()} == {"native"}
-
-
-def test_an_aggregate_of_such_numbers_keeps_the_program_from_catalyst() -> None:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    kind = Types.ROW_NAMED(["k", "p", "ts"], [Types.STRING(), Types.BIG_DEC(), Types.LONG()])
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("ts")
-    timed = env.from_collection([], kind).assign_timestamps_and_watermarks(strategy)
-    windows = timed.key_by("k").window(TumblingEventTimeWindows.of(5))
-    stream = windows.select(col("k"), col("p").sum()).name("w")
-    stream.sink_to(FileSink.parquet("out"))
-    where, why = _placements(stream)["w"]
-    assert where == "python"
-    assert "'p' is a number without limits" in why
 
 
 def test_a_continuous_host_runs_what_python_can_run() -> None:

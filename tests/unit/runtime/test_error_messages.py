@@ -98,7 +98,7 @@ def undeclared_type() -> None:
 
 def refused_option() -> None:
     env = _env()
-    env.configure(Configuration.from_dict({"security.ssl.rest.enabled": "true"}))
+    env.configure(Configuration.from_dict({"security.kerberos.login.principal": "me"}))
     env.explain()
 
 

@@ -236,6 +236,19 @@ def test_a_key_goes_to_the_owner_of_its_group_in_every_form(
             assert all(wanted[value] == target for value in part.values)
 
 
+@given(st.lists(st.text(max_size=3), min_size=1, max_size=30), st.integers(1, 8))
+def test_a_record_that_is_its_own_key_goes_there_in_every_form(
+    values: list[str], parallelism: int
+) -> None:
+    codec = codec_for(Types.STRING())
+    wanted = {value: subtask_of(key_group_of(value, 128), parallelism, 128) for value in values}
+    for records in (Records(list(values)), Records(batch=codec.encode(values), codec=codec)):
+        router = KeyGroups(Keying(lambda record: record))
+        router.open(0, parallelism, 128)
+        for target, part in router.route(records):
+            assert all(wanted[value] == target for value in part.values)
+
+
 def test_keys_that_are_rows_decimals_or_pickled_reach_the_same_subtask_in_every_form() -> None:
     inner = Types.ROW([Types.INT(), Types.STRING()])
     for field_type, keys in (

@@ -19,7 +19,12 @@ from headrace.data.codec import codec_for
 from headrace.data.records import Records
 from headrace.datastream.functions import KeySelector
 from headrace.errors import InvalidArgumentError, UserFunctionError
-from headrace.runtime.key_selectors import Keying, key_selector, picked_field
+from headrace.runtime.key_selectors import (
+    Keying,
+    key_selector,
+    picked_field,
+    returns_its_argument,
+)
 
 POSITION = 1
 
@@ -210,3 +215,35 @@ def test_an_error_of_the_selector_names_the_record() -> None:
         Keying(lambda r: r["user"]).keys(records)
     assert caught.value.record == "{'name': 2}"
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("selector", "whole"),
+    [
+        (lambda record: record, True),
+        (lambda record: record[0], False),
+        (lambda record: record + 1, False),
+        (lambda record=None: 1, False),
+        (lambda *records: records, False),
+        (str, False),
+        (_async, False),
+    ],
+)
+def test_a_selector_that_returns_the_record_is_recognised(selector: Any, whole: bool) -> None:
+    assert returns_its_argument(selector) is whole
+
+
+def test_a_record_that_is_its_own_key_is_read_from_its_column() -> None:
+    codec = codec_for(Types.STRING())
+    keying = Keying(lambda record: record)
+    records = Records(batch=codec.encode(["a", "b", "a"]), codec=codec)
+    column = keying.column(records)
+    assert column is not None
+    assert column.to_pylist() == keying.keys(records) == ["a", "b", "a"]
+    with_null = Records(batch=codec.encode(["a", None]), codec=codec)
+    assert keying.column(with_null) is None
+    assert keying.keys(with_null) == ["a", None]
+    pairs = codec_for(Types.TUPLE([Types.STRING(), Types.LONG()]))
+    whole = Records(batch=pairs.encode([("a", 1)]), codec=pairs)
+    assert keying.column(whole) is None
+    assert keying.keys(whole) == [("a", 1)]

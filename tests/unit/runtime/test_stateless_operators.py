@@ -165,7 +165,8 @@ def test_metrics_and_accumulators_report_each_batch_once() -> None:
     report = harness.metrics.report()
     assert report["records_in"] == report["records_out"] == 3
     assert report["counters"] == {"mine.deep.records": 3}
-    assert report["gauges"] == {"mine.deep.last": 9, "sizes": (2, 9, 9)}
+    assert report["gauges"] == {"mine.deep.last": 9}
+    assert report["distributions"] == {"sizes": (3, 16, 2, 9)}
     assert report["accumulators"]["seen"].get_local_value() == 16
     harness.process_element(1)
     again = harness.metrics.report()

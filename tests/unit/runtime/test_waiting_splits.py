@@ -11,7 +11,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.hosts.admission import ranges_between
-from headrace.runtime.watermarks import Valve
+from headrace.runtime.watermarks import GONE, Valve
 from headrace.spi.source import Boundedness
 from headrace.testing import LocalRunner
 
@@ -120,3 +120,45 @@ def test_the_lowest_watermark_tells_a_valve_of_splits_only() -> None:
     assert splits.update(0, "b", 15) == 15
     subtasks.update(0, "1", low)
     assert subtasks.channels == {0: {}}
+
+
+class Passing(Logs):
+    """Splits come and go: one that is not in the table any more is not read any more."""
+
+    def rests(self, split: str, at: int) -> bool:
+        return split not in LOGS
+
+
+def test_a_split_that_is_not_read_any_more_lets_the_clock_go() -> None:
+    LOGS.update(gone=[1, 5], stays=[2, 55])
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stamped = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda record, _: record
+    )
+    stream = (
+        env.from_source(Passing(), stamped, "logs")
+        .key_by(lambda record: "all", key_type=Types.STRING())
+        .window(TumblingEventTimeWindows.of(10))
+        .reduce(lambda a, b: a + b)
+    )
+    with LocalRunner(stream) as job:
+        assert job.read_batch() == []  # the clock is at 4
+        del LOGS["gone"]
+        assert job.read_batch() == [8]
+        job.restart()
+        LOGS["gone"] = [1, 5, 57]  # it comes back, and counts again
+        LOGS["stays"].append(75)
+        assert job.read_batch() == []
+        LOGS["gone"].append(90)
+        assert job.read_batch() == [112]
+
+
+def test_a_valve_forgets_a_split_that_is_gone() -> None:
+    valve = Valve({0: 0})
+    valve.update(0, "a", 5)
+    valve.update(0, "b", 9)
+    assert valve.update(0, "a", GONE) == 9
+    assert valve.channels == {0: {"b": 9}}
+    assert valve.update(0, "b", GONE) is None  # nobody is left, and the clock stays
+    assert valve.current == 9
+    assert valve.update(0, "c", 12) == 12

@@ -15,7 +15,7 @@ from headrace.common.time import Instant
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
 from headrace.connectors.postgres import writer as postgres_writer
-from headrace.connectors.postgres.table import Table, describe_table
+from headrace.connectors.postgres.table import KnownTable, describe_table
 from headrace.data.codec import codec_for
 from headrace.datastream.connectors.postgres import PostgresSink, Retries
 from headrace.datastream.connectors.sink import WriterContext
@@ -290,7 +290,7 @@ def test_a_process_asks_for_the_columns_once_and_again_after_a_failure(
     postgres.query("CREATE TABLE remembered (n int)")
     asked: list[str] = []
 
-    def describe(connection: Any, table: str, where: str) -> Table:
+    def describe(connection: Any, table: str, where: str) -> KnownTable:
         asked.append(table)
         return describe_table(connection, table, where)
 

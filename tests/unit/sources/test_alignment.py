@@ -309,9 +309,13 @@ def test_a_split_that_is_held_back_does_not_become_idle() -> None:
     assert sorted(found) == expected(source)
 
 
-def on_local_host(folder: Path, *sources: Times, how: WatermarkStrategy) -> list[Any]:
+def on_local_host(
+    folder: Path, *sources: Times, how: WatermarkStrategy, mode: str = "micro-batch"
+) -> list[Any]:
     configuration = Configuration()
     configuration.set_string("headrace.execution.host", "local")
+    configuration.set_string("headrace.execution.mode", mode)
+    configuration.set_string("pipeline.auto-watermark-interval", "5 ms")
     configuration.set_string("source.max-records-per-batch", "10")
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
     counts = windows_in(env, *sources, how=how)
@@ -322,12 +326,14 @@ def on_local_host(folder: Path, *sources: Times, how: WatermarkStrategy) -> list
     return sorted((line["start"], line["count"]) for line in lines)
 
 
+@pytest.mark.parametrize("mode", ["micro-batch", "continuous"])
 @pytest.mark.parametrize("idle", [None, "10 s"])
 def test_a_job_on_the_local_host_reads_everything_and_ends(
-    tmp_path: Path, idle: str | None
+    tmp_path: Path, idle: str | None, mode: str
 ) -> None:
     sources = [Times(FAST_AND_SLOW), Times({"last": list(range(5000, 9000, 100))})]
-    assert on_local_host(tmp_path, *sources, how=strategy(idle=idle)) == expected(*sources)
+    found = on_local_host(tmp_path, *sources, how=strategy(idle=idle), mode=mode)
+    assert found == expected(*sources)
 
 
 # --- what is said --------------------------------------------------------------------------------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
-import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
+
+from killing import kill_again_and_again
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,22 +45,7 @@ def test_a_job_that_is_killed_counts_every_record_once(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, str(program), str(tmp_path), str(NUMBERS)]
-    dice = random.Random(5)
-    killed = 0
-    for _ in range(4):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        before = _batches(tmp_path)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and _batches(tmp_path) < before + 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        time.sleep(dice.random() * 0.1)
-        killed += process.poll() is None
-        process.kill()
-        process.communicate()
-    assert killed >= 3
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
+    kill_again_and_again(command, lambda: _batches(tmp_path), seed=5)
     rows = [
         json.loads(line)
         for file in (tmp_path / "out").glob("part-*")

@@ -5,7 +5,7 @@
     Gap                       [--][-----]  [--]   sessions: each record reaches a gap ahead
 
 Who runs windows asks for the shape (`WindowAssigner.window_shape`) and knows no assigner by name:
-runtime/windows/strategies.py in Python, plan/native_windows.py for Spark.
+runtime/windows/strategies.py.
 """
 
 from __future__ import annotations

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from headrace.common.row_data_type import ChangeRowTypeInfo
+from headrace.common.typeinfo import RowTypeInfo
 from headrace.data.codec import DoesNotFit, codec_for
+from headrace.data.record_shapes import row_kinds
 from headrace.errors import InvalidArgumentError, TypeMismatchError
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source import Boundedness
@@ -55,6 +58,8 @@ class CollectionSource(PythonSource):
                 where=where,
                 fix="wrap it in list(...); for an endless iterator write a PythonSource",
             )
+        if isinstance(type_info, RowTypeInfo) and row_kinds(list(elements)) is not None:
+            type_info = ChangeRowTypeInfo.of(type_info)
         self._type_info = type_info
         self._count = len(elements)
         self._chunks: list[pa.RecordBatch] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.connectors.driver.committer import DriverCommitter
 from headrace.formats.text_form import printed_text
@@ -30,8 +30,11 @@ class PrintSink(Sink):
         to_err: print to stderr instead of stdout.
 
     Coming from Flink: lines appear in the program's own terminal and not in the log of a worker,
-    after their batch has succeeded, and not again when a batch is repeated.
+    after their batch has succeeded, and not again when a batch is repeated. In continuous mode they
+    appear at once, and again when the job goes back to a checkpoint, as Flink's do.
     """
+
+    acts_at_once: ClassVar[bool] = True
 
     def __init__(self, sink_identifier: str | None = None, *, to_err: bool = False) -> None:
         self._sink_identifier = sink_identifier or ""

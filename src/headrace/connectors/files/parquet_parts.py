@@ -2,11 +2,12 @@
 
 In: paths, which Spark lists and puts into batches.  Out: Records.  Spark's own reader would turn
 columns into rows, and the rows into columns again on their way to Python: half of what the JVM did
-in benchmark `state`.  Next: hosts/spark/sources/layouts.py
+in benchmark `state`.  Next: hosts/spark/sources/layouts.py, readers.py
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 from headrace.common.typeinfo import BasicType, BasicTypeInfo
 from headrace.data.records import Records
 from headrace.errors import ConnectorError
+from headrace.formats.parquet_columns import ColumnMisfit, fitted, name_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,12 +51,61 @@ def read_parquet(uri: str, codec: Codec) -> Iterator[Records]:
         ConnectorError: it is not there, is not a Parquet file, or has a column of another type.
     """
     path = unquote(urlparse(uri).path)
+    with explained(uri), pq.ParquetFile(path, memory_map=True) as file:
+        for batch in column_batches(file, codec.schema or pa.schema([]), uri):
+            yield Records(batch=batch, codec=codec)
+
+
+def column_batches(
+    file: pq.ParquetFile, schema: pa.Schema, uri: str, groups: list[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The declared columns of a file, or of some of its row groups, some rows at a time.
+
+    Raises:
+        ConnectorError: a column has another type.
+    """
+    present = file.schema_arrow.names
+    names = {field.name: name_in(present, field.name) for field in schema}
+    stored = file.schema_arrow
+    wanted = [
+        leaf
+        for field in schema
+        if (name := names[field.name]) is not None
+        for leaf in _leaves(name, stored.field(name).type, field.type)
+    ]
+    if groups is None:
+        groups = list(range(file.num_row_groups))
+    for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=groups, columns=wanted):
+        found = batch.schema.names
+        columns = [
+            pa.nulls(batch.num_rows, field.type)
+            if (name := names[field.name]) is None
+            else _column(batch.column(found.index(name)), field, uri)
+            for field in schema
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _leaves(path: str, stored: pa.DataType, declared: pa.DataType) -> list[str]:
+    """What has to be read of a column: of a struct only the declared fields."""
+    if not (pa.types.is_struct(stored) and pa.types.is_struct(declared)):
+        return [path]
+    names = [field.name for field in stored]
+    pairs = [(name_in(names, field.name), field.type) for field in declared]
+    found = [
+        leaf
+        for name, kind in pairs
+        if name is not None
+        for leaf in _leaves(f"{path}.{name}", stored.field(name).type, kind)
+    ]
+    return found or [path]  # whether it is NULL is still to be seen
+
+
+@contextlib.contextmanager
+def explained(uri: str) -> Iterator[None]:
+    """Turns errors of Arrow and of the file system into ours."""
     try:
-        with pq.ParquetFile(path, memory_map=True) as file:
-            present = set(file.schema_arrow.names)
-            wanted = [field.name for field in codec.schema or () if field.name in present]
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=wanted):
-                yield Records(batch=_fitted(batch, codec, uri), codec=codec)
+        yield
     except (pa.ArrowException, OSError) as error:
         raise ConnectorError(
             f"a file could not be read: {str(error).strip():.300}",
@@ -64,39 +115,12 @@ def read_parquet(uri: str, codec: Codec) -> Iterator[Records]:
         ) from error
 
 
-def _fitted(batch: pa.RecordBatch, codec: Codec, uri: str) -> pa.RecordBatch:
-    """The declared columns; a column that the file does not have is None."""
-    names = batch.schema.names
-    columns = [
-        _column(batch.column(names.index(field.name)), field, uri)
-        if field.name in names
-        else pa.nulls(batch.num_rows, field.type)
-        for field in codec.schema or ()
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=codec.schema)
-
-
 def _column(column: pa.Array, field: pa.Field, uri: str) -> pa.Array:
-    if column.type == field.type:
-        return column
-    if not _widens(column.type, field.type):
+    try:
+        return fitted(column, field.type)
+    except ColumnMisfit as misfit:
         raise ConnectorError(
-            f"column {field.name!r} of the file is {column.type}, where {field.type} is declared",
+            f"column {field.name!r} of the file {misfit}",
             where=uri,
             fix="declare the type that its columns have",
-        )
-    return column.cast(field.type)
-
-
-def _widens(stored: pa.DataType, declared: pa.DataType) -> bool:
-    """Whether every value of a type is one of another."""
-    if pa.types.is_string(declared):
-        return bool(pa.types.is_large_string(stored) or pa.types.is_dictionary(stored))
-    if pa.types.is_signed_integer(stored) and pa.types.is_signed_integer(declared):
-        return bool(stored.bit_width <= declared.bit_width)
-    if pa.types.is_float64(declared):
-        return bool(
-            pa.types.is_float32(stored)
-            or (pa.types.is_signed_integer(stored) and stored.bit_width <= 32)
-        )
-    return False
+        ) from None

@@ -1,8 +1,8 @@
 """Files as a source: which paths, in which format, once or forever.
 
 In: a format (formats/file_format.py) and paths.  Out: `FileSource`, a description.
-Next: hosts/spark/sources/file_reader.py turns it into Spark's own file stream; sink.py
-re-exports it.
+Next: hosts/spark/sources/file_reader.py turns it into Spark's own file stream, python_reader.py
+into a source that Python reads, for hosts without Spark; sink.py re-exports it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FileSource(Source):
         ...     StreamFormat.text_line_format(), "/data/in"
         ... ).monitor_continuously(Duration.of_seconds(1)).build()
 
-    Runs: native, in Spark's own readers.
+    Runs: native, in Spark's own readers; in Python, with the same records, on the local host.
     """
 
     def __init__(

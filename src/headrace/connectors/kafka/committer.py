@@ -47,19 +47,28 @@ class KafkaCommitter(OnceCommitter):
         admin: ends transactions.
         log: what was decided before.
         names: the sink's transactional ids; None for one that only finishes what was decided.
+        epochs_overlap: whether an epoch counts before it is committed (spi/sink.py).
     """
 
     def __init__(
-        self, admin: TransactionAdmin, log: DecisionLog, names: SinkTransactions | None
+        self,
+        admin: TransactionAdmin,
+        log: DecisionLog,
+        names: SinkTransactions | None,
+        *,
+        epochs_overlap: bool = False,
     ) -> None:
         super().__init__(admin.where, forget=log.where)
         self._admin = admin
         self._log = log
         self._names = names
-        self._settle(repeat_later=True)
-        if names is not None:
-            # Before any worker writes: what is open now was left by a run that is over.
-            self._abort_open(names.of_sink)
+        self._epochs_overlap = epochs_overlap
+        self._settle(repeat_later=not epochs_overlap)
+
+    def begin(self) -> None:
+        """Aborts what is open: it was left by a run that is over."""
+        assert self._names is not None
+        self._abort_open(self._names.of_sink)
 
     def apply_once(self, batch_id: int, committables: list[Prepared]) -> int:
         """Commits the transactions of a batch, or finishes what an earlier try decided."""
@@ -71,9 +80,12 @@ class KafkaCommitter(OnceCommitter):
     def remove_staged(self, batch_id: int) -> None:
         """Aborts what is open still: attempts that died or that were not chosen.
 
-        They would hide all later messages from readers until they time out.
+        They would hide all later messages from readers until they time out. Where epochs overlap
+        no attempt is made twice, and what is open is of the next epoch.
         """
         assert self._names is not None
+        if self._epochs_overlap:
+            return
         self._abort_open(self._names.of_job)
 
     def close(self) -> None:
@@ -145,6 +157,8 @@ class KafkaCommitter(OnceCommitter):
     # --- what a person must know ---------------------------------------------------------------
 
     def _gone_before(self, batch_id: int, gone: list[Prepared]) -> ConnectorError:
+        if self._epochs_overlap:
+            return self._gone_for_good(batch_id)
         return ConnectorError(
             f"batch {batch_id} is not committed: Kafka has aborted {len(gone)} of its transactions "
             f"before they were complete, the first is {gone[0].transactional_id}",
@@ -154,7 +168,20 @@ class KafkaCommitter(OnceCommitter):
             "the same transactional id prefix, give it one of its own",
         )
 
+    def _gone_for_good(self, batch_id: int) -> ConnectorError:
+        return ConnectorError(
+            f"the messages of epoch {batch_id} are lost: Kafka has aborted its transactions before "
+            "they were committed, because nobody came for longer than their timeout, and the job's "
+            "state is past them",
+            where=self._where,
+            fix="start the job from an earlier savepoint to write them again; raise "
+            "transaction.timeout.ms above the interval of checkpoints and the longest time that "
+            "the driver may be away",
+        )
+
     def _given_up(self, decision: Decision) -> ConnectorError:
+        if self._epochs_overlap:
+            return self._gone_for_good(decision.batch_id)
         return ConnectorError(
             f"batch {decision.batch_id} is not committed: Kafka has aborted transactions of it, "
             "and none was committed yet",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from headrace.connectors.kafka.dynamic.source import DynamicKafkaSource
 from headrace.connectors.kafka.sink import KafkaSink
 from headrace.connectors.kafka.source import KafkaSource
 from headrace.spi.connector import Connector
 
-CONNECTOR = Connector("Topics of Apache Kafka", sources=(KafkaSource,), sinks=(KafkaSink,))
+CONNECTOR = Connector(
+    "Topics of Apache Kafka", sources=(KafkaSource, DynamicKafkaSource), sinks=(KafkaSink,)
+)

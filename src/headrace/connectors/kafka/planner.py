@@ -74,6 +74,10 @@ class Planner:
         self._watcher: Any = None  # a consumer, for the offsets of the group
         self._ids: dict[str, str] = {}  # of topics: one that was recreated has another
 
+    def subscribe(self, subscription: Subscription) -> None:
+        """Something else is read from now on; connections and what is known of topics stay."""
+        self._subscription = subscription
+
     # --- partitions --------------------------------------------------------------------------
 
     def partitions(self) -> list[KafkaTopicPartition]:
@@ -82,7 +86,7 @@ class Planner:
         Raises:
             ConnectorError: a topic does not exist, or is not the same topic any more.
         """
-        topics = self._topics()
+        topics = self.topics()
         found = self._described(topics) if topics else {}
         every = [
             KafkaTopicPartition(topic, partition.id)
@@ -96,7 +100,8 @@ class Planner:
             )
         return sorted(filter(self._subscription.takes, every))
 
-    def _topics(self) -> list[str]:
+    def topics(self) -> list[str]:
+        """The names of its topics; those of a pattern exist."""
         subscription = self._subscription
         if subscription.pattern is None:
             named = (partition.topic for partition in subscription.partitions)

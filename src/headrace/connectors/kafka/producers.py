@@ -200,7 +200,11 @@ class ProducerPool:
         self._lock = threading.Lock()
 
     def take(self, batch_id: int) -> SinkProducer:
-        """A producer without an open transaction; `prepared` or `give_back` ends its use."""
+        """A producer without an open transaction; `prepared` or `give_back` ends its use.
+
+        Args:
+            batch_id: of a batch such that all before it are committed.
+        """
         with self._lock:
             if not self._free and self._prepared:
                 self._look_at_prepared(batch_id)

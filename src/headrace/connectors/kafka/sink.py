@@ -99,7 +99,8 @@ class KafkaSink(Sink, SupportsPreprocessing):
         log = DecisionLog(context)
         if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             names = SinkTransactions(self._prefix, context.job_id, context.sink_uid)
-            return KafkaCommitter(self._admin(), log, names)
+            overlap = context.epochs_overlap
+            return KafkaCommitter(self._admin(), log, names, epochs_overlap=overlap)
         decided = log.read()
         if decided is not None and decided.stage == "decided":
             KafkaCommitter(self._admin(), log, None).close()  # the sink was another one then

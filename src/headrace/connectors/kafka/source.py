@@ -9,18 +9,23 @@ the pair of it and the offset at which reading stops.  Next: source_builder.py
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.connectors.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from headrace.connectors.kafka.planner import Planner, Subscription
-from headrace.connectors.kafka.reader import reader_of, record_columns, value_columns
+from headrace.connectors.kafka.reader import (
+    reader_of,
+    record_columns,
+    timed_value_columns,
+    value_columns,
+)
 from headrace.connectors.kafka.schema import BAD_RECORD_TYPE, RAW_RECORD, RAW_VALUE, ValueOnly
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source import Boundedness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -49,6 +54,7 @@ class SourceSettings:
         decoding: messages to records.
         max_records_per_partition: of a batch.
         max_bytes_per_batch: of keys and values, by the size of messages sampled before.
+        timestamps: whether anybody asks for Kafka's.
     """
 
     client: ClientSettings
@@ -59,6 +65,30 @@ class SourceSettings:
     decoding: Decoding
     max_records_per_partition: int | None = None
     max_bytes_per_batch: int | None = None
+    timestamps: bool = True
+
+    def without_timestamps(self) -> SourceSettings:
+        """The same, but where they cost nothing or are part of what is told of bad messages."""
+        if not self.values_only or self.decoding.tag is not None:
+            return self
+        return replace(self, timestamps=False)
+
+    @property
+    def values_only(self) -> bool:
+        """Whether nothing but values has to be read."""
+        return isinstance(self.decoding.decoder.schema, ValueOnly)  # type: ignore[attr-defined]
+
+    @property
+    def as_columns(self) -> Callable[[list[Any], KafkaTopicPartition], pa.RecordBatch | None]:
+        """From messages to raw columns."""
+        if not self.values_only:
+            return record_columns
+        return timed_value_columns if self.timestamps else value_columns
+
+    @property
+    def produced_type(self) -> RowTypeInfo:
+        """Of raw messages."""
+        return RAW_VALUE if self.values_only else RAW_RECORD
 
 
 @dataclass
@@ -125,7 +155,7 @@ class KafkaSource(PythonSource):
 
     def produced_type(self) -> RowTypeInfo:
         """Raw messages; `decoding` makes records of them."""
-        return RAW_VALUE if self._values_only else RAW_RECORD
+        return self._settings.produced_type
 
     def decoding(self) -> Decoding:
         """By the builder's deserializer."""
@@ -133,11 +163,16 @@ class KafkaSource(PythonSource):
 
     def has_timestamps(self) -> bool:
         """Kafka's own."""
-        return True
+        return self._settings.timestamps
+
+    def without_timestamps(self) -> KafkaSource:
+        """Does not ask messages for theirs: 0.1 microseconds each."""
+        return KafkaSource(self._settings.without_timestamps())
 
     @property
-    def _values_only(self) -> bool:
-        return isinstance(self._settings.decoding.decoder.schema, ValueOnly)  # type: ignore[attr-defined]
+    def settings(self) -> SourceSettings:
+        """What it was made of."""
+        return self._settings
 
     # --- beside the driver ---------------------------------------------------------------------
 
@@ -191,23 +226,35 @@ class KafkaSource(PythonSource):
         waiting = {
             split: KafkaTopicPartition.of_split(split)
             for split, start in starts.items()
-            if not _is_over(start)
+            if not is_over(start)
         }
         ends = known.planner.ends(waiting.values())
         return {
-            split: _moved(start, ends[waiting[split]]) if split in waiting else start
+            split: moved(start, ends[waiting[split]]) if split in waiting else start
             for split, start in starts.items()
         }
 
+    def subscribe(self, subscription: Subscription) -> None:
+        """Reads something else of the same cluster from the next batch on."""
+        self._settings = replace(self._settings, subscription=subscription)
+        if self._known is not None:
+            self._known.planner.subscribe(subscription)
+            self._known.looked_at = None
+
+    def rests(self, split: str, at: Offset) -> bool:
+        if is_over(at):
+            return not self._settings.bounded
+        return not self._settings.subscription.takes(KafkaTopicPartition.of_split(split))
+
     def splits_are_gone(self, positions: Mapping[str, Offset]) -> None:
         self._opened().planner.gone(
-            {KafkaTopicPartition.of_split(split): _at(at) for split, at in positions.items()}
+            {KafkaTopicPartition.of_split(split): next_of(at) for split, at in positions.items()}
         )
 
     def commit(self, offsets: Mapping[str, Offset]) -> None:
         if self._settings.client.commits:
             self._opened().planner.commit(
-                {KafkaTopicPartition.of_split(split): _at(at) for split, at in offsets.items()}
+                {KafkaTopicPartition.of_split(split): next_of(at) for split, at in offsets.items()}
             )
 
     def _opened(self) -> _Findings:
@@ -219,13 +266,13 @@ class KafkaSource(PythonSource):
     # --- what a position means -----------------------------------------------------------------
 
     def is_exhausted(self, position: Mapping[str, Offset]) -> bool:
-        return all(map(_is_over, position.values()))
+        return all(map(is_over, position.values()))
 
     def records_between(self, split: str, start: Offset, end: Offset) -> int:
-        return _at(end) - _at(start)
+        return next_of(end) - next_of(start)
 
     def offset_after(self, split: str, start: Offset, end: Offset, records: int) -> Offset:
-        return _moved(start, min(_at(start) + records, _at(end)))
+        return moved(start, min(next_of(start) + records, next_of(end)))
 
     def most_of_batch(
         self, waiting: Mapping[str, int], starts: Mapping[str, Offset]
@@ -259,7 +306,7 @@ class KafkaSource(PythonSource):
         if now - measured >= _SAMPLED_EVERY_S:
             partition = KafkaTopicPartition.of_split(split)
             end = known.planner.ends([partition])[partition]
-            at = _at(start)
+            at = next_of(start)
             lists = reader_of(self._settings.client, partition).read(at, min(at + _SAMPLE, end))
             sizes = [len(m.value() or b"") + len(m.key() or b"") for part in lists for m in part]
             size = max(1.0, sum(sizes) / len(sizes)) if sizes else max(size, 1.0)
@@ -270,11 +317,11 @@ class KafkaSource(PythonSource):
 
     def read_columns(self, split: str, start: Offset, end: Offset) -> Iterator[pa.RecordBatch]:
         partition = KafkaTopicPartition.of_split(split)
-        as_columns = value_columns if self._values_only else record_columns
-        if _at(end) <= _at(start):
+        as_columns = self._settings.as_columns
+        if next_of(end) <= next_of(start):
             return
         reader = reader_of(self._settings.client, partition)
-        for messages in reader.read(_at(start), _at(end)):
+        for messages in reader.read(next_of(start), next_of(end)):
             batch = as_columns(messages, partition)
             if batch is not None:
                 yield batch
@@ -283,12 +330,12 @@ class KafkaSource(PythonSource):
         raise AssertionError("read by columns")
 
 
-def _at(offset: Offset) -> int:
+def next_of(offset: Offset) -> int:
     """The next record to read."""
     return int(offset[0] if isinstance(offset, list) else offset)
 
 
-def _moved(offset: Offset, to: int) -> Offset:
+def moved(offset: Offset, to: int) -> Offset:
     """A position further on in the same partition, at most where it stops."""
     if isinstance(offset, list):
         at, stop = offset
@@ -296,5 +343,6 @@ def _moved(offset: Offset, to: int) -> Offset:
     return to
 
 
-def _is_over(offset: Offset) -> bool:
+def is_over(offset: Offset) -> bool:
+    """Whether a partition was read to where reading stops."""
     return isinstance(offset, list) and offset[0] >= offset[1]

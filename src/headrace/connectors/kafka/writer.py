@@ -185,7 +185,9 @@ class TransactionalWriter(MessageWriter):
         self._pool = pool
 
     def begin(self) -> SinkProducer:
-        producer = self._pool.take(self._context.batch_id)
+        # where epochs overlap, what the one before this has prepared may not be committed yet
+        overlap = 1 if self._context.epochs_overlap else 0
+        producer = self._pool.take(self._context.batch_id - overlap)
         producer.begin()
         return producer
 

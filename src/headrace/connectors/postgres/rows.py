@@ -23,7 +23,7 @@ import pyarrow.csv
 
 from headrace.common.time import Instant
 from headrace.common.types import Row
-from headrace.connectors.postgres.table import Form, Table, TableColumn, close_to
+from headrace.connectors.postgres.table import Form, KnownTable, TableColumn, close_to
 from headrace.errors import TypeMismatchError
 from headrace.formats.bulk_writers import json_value
 from headrace.formats.record_fields import plain
@@ -46,7 +46,7 @@ class RowColumns:
     """
 
     def __init__(
-        self, table: Table, chosen: tuple[str, ...] | None, declared: list[str] | None
+        self, table: KnownTable, chosen: tuple[str, ...] | None, declared: list[str] | None
     ) -> None:
         self._table = table
         self._where = f"table {table.sql}"

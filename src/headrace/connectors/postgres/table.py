@@ -1,6 +1,6 @@
 """What PostgreSQL knows about the table a sink writes to.
 
-In: a connection and the name the user gave.  Out: a `Table`, or an error before anything is
+In: a connection and the name the user gave.  Out: a `KnownTable`, or an error before anything is
 written.  Next: rows.py
 """
 
@@ -54,7 +54,7 @@ class TableColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class KnownTable:
     """A table.
 
     Attributes:
@@ -81,8 +81,8 @@ class TableMemory:
         self._seen: dict[tuple[str, str], _Seen] = {}
 
     def get(
-        self, conninfo: str, table: str, context: WriterContext, describe: Callable[[], Table]
-    ) -> Table:
+        self, conninfo: str, table: str, context: WriterContext, describe: Callable[[], KnownTable]
+    ) -> KnownTable:
         """The table, from memory or from `describe`."""
         seen = self._seen.get((conninfo, table))
         if seen is None or not seen.is_good_for(context, self._clock()):
@@ -99,7 +99,7 @@ class TableMemory:
 class _Seen:
     """A table, when it was looked at, and the subtasks that used it in the newest batch."""
 
-    table: Table
+    table: KnownTable
     at: float
     batch: tuple[str, int] = ("", -1)
     users: set[tuple[str, int]] = field(default_factory=set)
@@ -145,7 +145,7 @@ GROUP BY i.indexrelid
 """
 
 
-def describe_table(connection: Connection, table: str, where: str) -> Table:
+def describe_table(connection: Connection, table: str, where: str) -> KnownTable:
     """The table of that name.
 
     Raises:
@@ -159,7 +159,7 @@ def describe_table(connection: Connection, table: str, where: str) -> Table:
             fix="create the table before the job starts; a name with capitals or a schema is "
             "written as in SQL: 'sales.orders', '\"Orders\"'",
         )
-    return Table(str(rows[0][0]), tuple(_column(*row[1:]) for row in rows))
+    return KnownTable(str(rows[0][0]), tuple(_column(*row[1:]) for row in rows))
 
 
 def _column(
@@ -178,7 +178,7 @@ def _column(
     return TableColumn(name, sql_type, form, not_null, needed, writable)
 
 
-def check_key(connection: Connection, name: str, table: Table, key: tuple[str, ...]) -> None:
+def check_key(connection: Connection, name: str, table: KnownTable, key: tuple[str, ...]) -> None:
     """Refuses a key for which PostgreSQL has no unique index: ON CONFLICT needs one."""
     for column in key:
         if table.column(column) is None:

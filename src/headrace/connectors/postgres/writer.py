@@ -15,7 +15,7 @@ from headrace.common.types import Row, RowKind
 from headrace.connectors.postgres.client import PostgresClient
 from headrace.connectors.postgres.rows import RowColumns, arrow_csv, csv_text, order_columns
 from headrace.connectors.postgres.table import (
-    Table,
+    KnownTable,
     TableColumn,
     TableMemory,
     describe_table,
@@ -152,7 +152,7 @@ class PostgresWriter(StagingWriter):
         subtask = self.context.subtask_index
         return StagedRows(subtask, count, content, place, self._columns.fixed)
 
-    def _describe(self) -> Table:
+    def _describe(self) -> KnownTable:
         name = self._target.table
         return self._client.run(
             f"read the columns of table {name}",

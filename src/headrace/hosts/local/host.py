@@ -1,12 +1,11 @@
 """The local host: a plan in this process, an epoch a transaction of one SQLite file.
 
-In: a JobSpec, then plans whose sources are written in Python.  Out: runs and checkpoints.
+In: a JobSpec, then plans whose sources Python can read.  Out: runs and checkpoints.
 Next: stages.py (the work of an epoch), database.py (what survives)
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
 import time
@@ -17,6 +16,8 @@ from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError, UnsupportedStepError
 from headrace.hosts.alignment import Board
 from headrace.hosts.local.database import FOLDER, Database, EpochPlan
+from headrace.hosts.local.executors import this_executor
+from headrace.hosts.local.positions import restored_positions, save_positions
 from headrace.hosts.local.sources import ADAPTERS
 from headrace.hosts.local.stages import LocalStages
 from headrace.io.storage import local_path
@@ -24,7 +25,6 @@ from headrace.plan.alignment import aligns
 from headrace.runtime.savepoint.entries import export
 from headrace.runtime.savepoint.files import write_rows
 from headrace.runtime.task import VERSION_KEY
-from headrace.spi.host import SourcePosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,11 +33,20 @@ if TYPE_CHECKING:
     from headrace.hosts.alignment import SplitGate
     from headrace.hosts.local.sources import LocalSourceAdapter
     from headrace.plan.physical import PhysicalPlan
-    from headrace.spi.host import Beginning, EpochResults, OnEpoch, Place
+    from headrace.spi.host import (
+        Beginning,
+        EpochResults,
+        ExecutorFacts,
+        OnDelivery,
+        OnEpoch,
+        Place,
+        SourcePosition,
+    )
     from headrace.spi.job_spec import JobSpec
     from headrace.spi.source import Source
 
 _POLL_S = 0.01
+_SOURCES = "sources"  # the folder of a savepoint
 # a function that hangs must not keep a cancelled job alive forever
 _PATIENCE_S = 30.0
 T = TypeVar("T")
@@ -50,9 +59,23 @@ class LocalHost:
         self._spec = spec
 
     @property
+    def folder(self) -> str:
+        """Where its checkpoints are."""
+        return FOLDER
+
+    @property
+    def epochs_overlap(self) -> bool:
+        """One after the other."""
+        return False
+
+    @property
     def web(self) -> dict[str, str]:
         """There are no pages."""
         return {}
+
+    def executors(self) -> list[ExecutorFacts]:
+        """This process."""
+        return [this_executor(self._spec.parallelism)]
 
     def types(self) -> None:
         """None to find: Python evaluates all expressions here."""
@@ -60,14 +83,21 @@ class LocalHost:
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:
         """Refuse what only Spark can read."""
         for each in plan.sources:
-            ADAPTERS.of(each.source, where=each.step.call_site)
+            adapter = ADAPTERS.of(each.source, where=each.step.call_site)
+            try:
+                adapter.check(each.source)
+            except UnsupportedStepError as refusal:
+                refusal.where = str(each.step.call_site)
+                raise
         if local_path(place.directory) is None:
             raise UnsupportedStepError(
                 f"a job without Spark keeps its state on this machine, not in {place.directory}",
                 fix="set execution.checkpointing.dir to a path on this machine",
             )
 
-    def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> LocalRun:
+    def open(
+        self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch, on_delivery: OnDelivery
+    ) -> LocalRun:
         """A new run over what the job's file holds."""
         limit = self._spec.option("source.max-records-per-batch")
         return LocalRun(
@@ -131,6 +161,9 @@ class LocalRun:
 
     # --- life ------------------------------------------------------------------------------------
 
+    def recover(self) -> None:
+        """Nothing: an epoch that is not committed does not count."""
+
     def start(self) -> None:
         """Begin."""
         for adapter, each in zip(self._adapters, self._plan.sources, strict=True):
@@ -168,6 +201,9 @@ class LocalRun:
     def end_input(self) -> None:
         """Let event time reach its end in the next epoch."""
         self._command("end")
+
+    def finish_epoch(self) -> None:
+        """Epochs are short: one ends by itself."""
 
     def wake_at(self, when_ms: int | None) -> None:
         """Have an epoch at this time."""
@@ -212,6 +248,11 @@ class LocalRun:
     def is_waiting(self) -> bool:
         """Whether the sources have nothing for an epoch."""
         return self._idle
+
+    @property
+    def has_short_epochs(self) -> bool:
+        """They end by themselves."""
+        return True
 
     @property
     def can_run_again(self) -> bool:
@@ -352,7 +393,7 @@ class LocalCheckpoints:
         for stage, subtask in database.tasks():
             entries = export(database.store(stage, subtask), widths)
             write_rows(location, f"stage-{stage}-{subtask}", entries)
-        return [SourcePosition((json.dumps(position),)) for position in database.positions()]
+        return save_positions(self._plan, database.positions(), location)
 
     def begin_with(self, beginning: Beginning) -> None:
         """Fill the file with a savepoint's state and places."""
@@ -367,8 +408,4 @@ class LocalCheckpoints:
                 beginning.load(number, subtask, store)
                 # without a version a task would believe that there is nothing to read
                 store.put(VERSION_KEY, b"restored")
-        database.commit(0, [_position(position) for position in beginning.positions])
-
-
-def _position(saved: SourcePosition | None) -> JsonValue:
-    return None if saved is None or saved.offsets[0] is None else json.loads(saved.offsets[0])
+        database.commit(0, restored_positions(self._plan, beginning))

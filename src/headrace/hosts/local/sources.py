@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import cloudpickle
 
+from headrace.connectors.files.file_log import SparkFileLog, restored_position, saved_logs
+from headrace.connectors.files.python_reader import files_in_python
+from headrace.connectors.files.source import FileSource
 from headrace.data.codec import codec_for
 from headrace.data.records import Records
 from headrace.hosts.admission import (
@@ -30,17 +33,19 @@ from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from headrace.common.opaque import JsonObject, JsonValue
     from headrace.hosts.alignment import Board
     from headrace.spi.python_source import Position
     from headrace.spi.source import Source
 
-__all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part"]
+__all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part", "SavedStream"]
 
-# (split, records): what stage 0 reads
-Part = tuple[str, Records]
+# (split, records): what stage 0 reads; a split without records waits, one with None rests
+Part = tuple[str, Records | None]
+# (offset as JSON, files beside it): what a savepoint keeps of one of a source's streams
+SavedStream: TypeAlias = "tuple[str | None, Mapping[str, bytes]]"
 # (subtask, counts by uid): what the job's metrics take
 Report: TypeAlias = "tuple[int, dict[str, JsonObject]]"
 SourceT = TypeVar("SourceT", bound="Source")
@@ -51,6 +56,13 @@ class LocalSourceAdapter(ABC, Generic[SourceT]):
 
     Positions are JSON values; they are all that is kept of a source over a restart.
     """
+
+    def check(self, source: SourceT) -> None:
+        """Refuses a source of which something cannot be read here, before anything runs.
+
+        Raises:
+            UnsupportedStepError: which names it.
+        """
 
     def open(self, source: SourceT) -> SourceT:
         """A copy that may be asked and read; after a restart a new one."""
@@ -91,6 +103,15 @@ class LocalSourceAdapter(ABC, Generic[SourceT]):
         """What it tells the job's metrics of a batch that ends there."""
         return []
 
+    def saved(self, source: SourceT, position: JsonValue) -> list[SavedStream]:
+        """What a savepoint keeps of a position, for this host and for others."""
+        return [(json.dumps(position), {})]
+
+    def restored(self, source: SourceT, streams: list[SavedStream]) -> JsonValue:
+        """The position that a savepoint keeps, of whichever host it is."""
+        offset = streams[0][0]
+        return None if offset is None else json.loads(offset)
+
     def commit(self, source: SourceT, end: JsonValue) -> None:
         """Everything before ``end`` is processed and never asked for again."""
 
@@ -125,7 +146,7 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
         for split, low, high in ranges_between(source, start, end):
             name = split if source.has_splits() else ""
             if low == high:
-                yield name, Records([])
+                yield name, None if low is None else Records([])
                 continue
             for records in read_range(source, split, low, high, codec):
                 yield name, records
@@ -142,11 +163,35 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
         source.close()
 
 
+class LocalFileAdapter(SplitAdapter):
+    """Reads files in this process, as Spark's readers would.
+
+    Opened, a `FileSource` is a `FilesInPython`.
+    """
+
+    def check(self, source: Source) -> None:
+        files_in_python(_files(source))
+
+    def open(self, source: Source) -> PythonSource:
+        return super().open(files_in_python(_files(source)))
+
+    def saved(self, source: Source, position: Position) -> list[SavedStream]:
+        return [(log.offset, log.files) for log in saved_logs(_files(source), position)]
+
+    def restored(self, source: Source, streams: list[SavedStream]) -> JsonValue:
+        return restored_position([SparkFileLog(offset, files) for offset, files in streams])
+
+
+def _files(source: Source) -> FileSource:
+    assert isinstance(source, FileSource)
+    return source
+
+
 # Any: each adapter reads one class of sources, and the table pairs them
 ADAPTERS: SourceAdapters[LocalSourceAdapter[Any]] = SourceAdapters(
     "the local host",
     group="headrace.local_sources",
-    shipped={PythonSource: SplitAdapter()},
+    shipped={PythonSource: SplitAdapter(), FileSource: LocalFileAdapter()},
     fix="use a collection in tests that run in one process, or run the program on Spark",
 )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from headrace.hosts.spark.microbatch.build import build_packets
 from headrace.hosts.spark.microbatch.results import records_frame
-from headrace.hosts.spark.native.job import native_frame, native_settings
+from headrace.hosts.spark.native.job import native_frame
 from headrace.hosts.spark.session import job_session
 from headrace.hosts.spark.sources.opening import SourceOptions
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 def dataframe_of(plan: PhysicalPlan, end: Step, spec: JobSpec, base: SparkSession) -> DataFrame:
     """The records that reach a step."""
     native = plan.native_job
-    settings = {**native_settings(native, own_query=False), **spec.spark_settings}
-    spark = job_session(base, settings, plan.slots)
+    spark = job_session(base, spec.spark_settings, plan.slots)
     options = SourceOptions.of(spec)
     job_dir = spec.checkpoint_dir or _scratch_dir()
     if native is not None:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from headrace.errors import InternalError
 from headrace.hosts.spark.dataframe import dataframe_of
+from headrace.hosts.spark.executors import executors_of
 from headrace.hosts.spark.microbatch.build import build_packets
 from headrace.hosts.spark.microbatch.results import packets_of
 from headrace.hosts.spark.microbatch.run import MicroBatchRun
-from headrace.hosts.spark.native.job import native_settings, open_native, run_native_batch
+from headrace.hosts.spark.native.job import open_native, run_native_batch
 from headrace.hosts.spark.native.types import SparkTypes
-from headrace.hosts.spark.native.windows import begin_event_time_anew, is_at_end
-from headrace.hosts.spark.session import base_session, job_session, state_store_settings
+from headrace.hosts.spark.protection import check_protected, protection
+from headrace.hosts.spark.session import base_session, job_session
 from headrace.hosts.spark.sources.alignment_files import DriverBoard
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.opening import SourceOptions, streams_of
@@ -33,6 +34,7 @@ from headrace.hosts.spark.user_files import ship
 from headrace.io.storage import local_path
 from headrace.plan.alignment import aligns
 from headrace.runtime.messages import read_messages
+from headrace.runtime.metrics import OperatorMetrics
 from headrace.spi.host import EpochResults
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from headrace.graph.nodes import Step
     from headrace.hosts.spark.microbatch.query import SparkQuery
     from headrace.plan.physical import NativeJob, PhysicalPlan
-    from headrace.spi.host import OnEpoch, Place
+    from headrace.spi.host import ExecutorFacts, OnDelivery, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
 
 
@@ -65,14 +67,31 @@ class SparkHost:
     def base(self) -> SparkSession:
         """The session that jobs have in common."""
         if self._base is None:
-            self._base = base_session(self._spec.spark_settings, self._spec.master)
+            spec = self._spec
+            own = protection(spec, spec.master)
+            self._base = base_session({**own, **spec.spark_settings}, spec.master)
+        check_protected(self._base, self._spec)
         return self._base
+
+    @property
+    def folder(self) -> str:
+        """Where its checkpoints are."""
+        return QUERY_FOLDER
+
+    @property
+    def epochs_overlap(self) -> bool:
+        """One after the other."""
+        return False
 
     @property
     def web(self) -> dict[str, str]:
         """Spark's own pages."""
         address = self.base.sparkContext.uiWebUrl
         return {"spark": address} if address else {}
+
+    def executors(self) -> list[ExecutorFacts]:
+        """Spark's own list."""
+        return executors_of(self.base)
 
     def types(self) -> SparkTypes:
         """Spark's analyser, for the types of native steps."""
@@ -87,10 +106,6 @@ class SparkHost:
         self._session = job_session(
             self.base,
             {
-                **native_settings(plan.native_job, own_query=True),
-                **state_store_settings(
-                    spec.option("state.backend.type"), native=plan.native_job is not None
-                ),
                 **ship(self.base.sparkContext, spec.option),
                 _SPARK_RETAINED: str(retained),
                 **spec.spark_settings,
@@ -113,7 +128,9 @@ class SparkHost:
         assert self._session is not None, "prepare() makes it"
         return self._session
 
-    def open(self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch) -> MicroBatchRun:
+    def open(
+        self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch, on_delivery: OnDelivery
+    ) -> MicroBatchRun:
         """A new query over the plan."""
         options = SourceOptions.of(
             self._spec, unlimited=plan.batch, in_pieces=self._spec.kind == "preview"
@@ -169,9 +186,9 @@ class SparkHost:
         return dataframe_of(plan, end, self._spec, self.base)
 
     @staticmethod
-    def source_of(frame: DataFrame) -> DataFrameSource:
+    def source_of(frame: DataFrame, *, lines: bool = False) -> DataFrameSource:
         """The source that reads a DataFrame."""
-        return DataFrameSource(frame)
+        return DataFrameSource(frame, lines=lines)
 
 
 class _Program(Protocol):
@@ -206,13 +223,17 @@ class _NativeProgram:
         self._job_id = job_id
 
     def open(self, spark: SparkSession, directory: str, options: SourceOptions) -> DataFrame:
-        if self._job.window is not None:
-            begin_event_time_anew(f"{directory}/{QUERY_FOLDER}")
-        return open_native(self._job, spark, directory, options, own_query=True)
+        return open_native(self._job, spark, directory, options)
 
     def results(self, batch: DataFrame, number: int, query: SparkQuery) -> EpochResults:
-        windowed = self._job.window is not None
+        staged = run_native_batch(batch, self._job, number, self._job_id)
+        written = {uid: sum(file.rows for file in files) for uid, files in staged.items()}
         return EpochResults(
-            run_native_batch(batch, self._job, number, self._job_id),
-            at_end_of_time=windowed and is_at_end(query.watermark_ms()),
+            staged,
+            # nothing else is counted: Catalyst has no operators of ours
+            [
+                (0, {uid: OperatorMetrics(records_in=rows).report()})
+                for uid, rows in written.items()
+                if rows
+            ],
         )

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
 from headrace.hosts.spark.fast_start import home_without_zip, java_options
+from headrace.hosts.spark.protection import secrets_in_a_file
 from headrace.hosts.spark.quiet import quiet_callbacks, quiet_running, quiet_start
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ log = logging.getLogger(__name__)
 progress = logging.getLogger("headrace.progress")
 
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_IN_MEMORY_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 # Settings of a local Spark that headrace starts itself; the user's own spark.* settings win.
 _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
@@ -107,10 +107,10 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         # of two contradicting options Java takes the last: the user's
         defaults[_JAVA_OPTIONS] = f"{java_options()} {settings.get(_JAVA_OPTIONS, '')}".strip()
         settings = {key: value for key, value in settings.items() if key != _JAVA_OPTIONS}
-    for key, value in {**defaults, **settings}.items():
-        builder = builder.config(key, value)
     fast = home_without_zip() if master.startswith("local") else contextlib.nullcontext()
-    with quiet_start(), fast:
+    with quiet_start(), fast, secrets_in_a_file({**defaults, **settings}) as shown:
+        for key, value in shown.items():
+            builder = builder.config(key, value)
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
     _silence_expected_errors(session)
@@ -163,24 +163,6 @@ def _use_this_python(session: SparkSession) -> None:
         context.pythonExec = sys.executable
 
 
-def state_store_settings(backend: str, *, native: bool) -> dict[str, str]:
-    """Which of Spark's state stores a job uses.
-
-    Args:
-        backend: ``state.backend.type``.
-        native: whether all of the job runs on Catalyst.
-    """
-    if backend != "hashmap":
-        return {}
-    if native:
-        return {"spark.sql.streaming.stateStore.providerClass": _IN_MEMORY_STORE}
-    log.info(
-        "state.backend.type hashmap: Spark's in-memory store cannot hold the state of Python "
-        "steps, so RocksDB does; entries in use are kept in the worker's memory anyway"
-    )
-    return {}
-
-
 def _silence_expected_errors(session: SparkSession) -> None:
     """A failed batch is reported by headrace, with the user's line; not by Spark's log as well."""
     jvm = session.sparkContext._jvm
@@ -190,6 +172,11 @@ def _silence_expected_errors(session: SparkSession) -> None:
         "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution",
         "org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink",
         "org.apache.spark.sql.execution.python.streaming",
+        # a continuous run is ended by stopping its tasks
+        "org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2Exec",
+        "org.apache.spark.sql.execution.datasources.v2.DataWritingSparkTask",
+        "org.apache.spark.util.ErrorNotifier",
+        "org.apache.spark.shuffle.streaming",
     ):
         log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
 

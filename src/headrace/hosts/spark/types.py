@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyspark.sql.types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from headrace.common import data_types as d
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.data.codec import codec_for
 from headrace.errors import UnsupportedStepError
@@ -23,7 +24,7 @@ from headrace.hosts.spark.sources.source_batches import (
 if TYPE_CHECKING:
     from headrace.spi.source import Source
 
-__all__ = ["source_schema", "spark_schema_of", "type_info_of"]
+__all__ = ["row_type_of", "source_schema", "spark_schema_of", "type_info_of"]
 
 
 def spark_schema_of(type_info: TypeInformation) -> st.StructType:
@@ -91,3 +92,63 @@ def _type_of(data_type: st.DataType, path: str) -> TypeInformation:
             fix="cast it first, for example df.withColumn(name, col(name).cast('string'))",
         )
     return basic
+
+
+_TABLE_TYPES: dict[type[st.DataType], d.DataType] = {
+    st.BooleanType: d.DataTypes.BOOLEAN(),
+    st.ByteType: d.DataTypes.TINYINT(),
+    st.ShortType: d.DataTypes.SMALLINT(),
+    st.IntegerType: d.DataTypes.INT(),
+    st.LongType: d.DataTypes.BIGINT(),
+    st.FloatType: d.DataTypes.FLOAT(),
+    st.DoubleType: d.DataTypes.DOUBLE(),
+    st.StringType: d.DataTypes.STRING(),
+    st.BinaryType: d.DataTypes.BYTES(),
+    st.DateType: d.DataTypes.DATE(),
+    st.TimeType: d.DataTypes.TIME(6),
+    st.TimestampNTZType: d.DataTypes.TIMESTAMP(6),
+    st.TimestampType: d.DataTypes.TIMESTAMP_LTZ(6),
+}
+
+
+def row_type_of(schema: st.StructType) -> d.RowType:
+    """The columns of a DataFrame as those of a table.
+
+    Raises:
+        UnsupportedStepError: a column's type has no counterpart in the Table API.
+    """
+    fields = [
+        d.RowField(field.name, _nullable(_table_type(field.dataType, field.name), field.nullable))
+        for field in schema.fields
+    ]
+    return d.RowType(fields)
+
+
+def _nullable(kind: d.DataType, nullable: bool) -> d.DataType:  # noqa: FBT001
+    return kind if nullable else kind.not_null()
+
+
+def _table_type(data_type: st.DataType, path: str) -> d.DataType:
+    match data_type:
+        case st.StructType():
+            return row_type_of(data_type)
+        case st.ArrayType():
+            element = _table_type(data_type.elementType, f"{path}[]")
+            return d.DataTypes.ARRAY(_nullable(element, data_type.containsNull))
+        case st.MapType():
+            key = _table_type(data_type.keyType, f"{path}.key").not_null()
+            value = _table_type(data_type.valueType, f"{path}.value")
+            return d.DataTypes.MAP(key, _nullable(value, data_type.valueContainsNull))
+        case st.DecimalType():
+            return d.DataTypes.DECIMAL(data_type.precision, data_type.scale)
+        case st.CharType():
+            return d.DataTypes.CHAR(data_type.length)
+        case st.VarcharType():
+            return d.DataTypes.VARCHAR(data_type.length)
+    found = _TABLE_TYPES.get(type(data_type))
+    if found is None:
+        raise UnsupportedStepError(
+            f"column {path!r} is of type {data_type.simpleString()}, which tables do not have",
+            fix="cast it first, for example df.withColumn(name, col(name).cast('string'))",
+        )
+    return found

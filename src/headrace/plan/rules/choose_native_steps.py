@@ -19,7 +19,6 @@ from headrace.plan.capabilities import (
     Placement,
     capability,
     expression_obstacle,
-    is_native_window,
 )
 from headrace.runtime.exchange.partition import Forward
 
@@ -47,7 +46,7 @@ def choose_native_steps(graph: PlanGraph) -> PlanGraph:
 def _placed(step: Step, graph: PlanGraph, placed: dict[int, Placement]) -> Placement:
     kind = capability(step)
     whole = graph.native_job is not None
-    if step.is_source or (whole and step.native is None) or (whole and is_native_window(step)):
+    if step.is_source or (whole and step.native is None):
         assert kind.native is not None
         return Placement(Engine.NATIVE, kind.native)
     if whole:
@@ -55,9 +54,6 @@ def _placed(step: Step, graph: PlanGraph, placed: dict[int, Placement]) -> Place
     if step.native is None:
         assert kind.python is not None
         return Placement(Engine.PYTHON, kind.python)
-    if is_native_window(step):
-        assert isinstance(graph.program, str)
-        return _in_python(step, graph.program, graph.program)
     why = _obstacle(step, graph, placed)
     if why is None:
         assert kind.native is not None

@@ -23,8 +23,6 @@ def count_slots(graph: PlanGraph) -> PlanGraph:
     Raises:
         PlanError: a step has more subtasks than key groups.
     """
-    if graph.has_native_window:
-        return replace(graph, slots=graph.options.parallelism)  # partitions of Spark's own shuffle
     behind = [step for step in graph.graph.steps if graph.levels[step.id] > 0]
     for step in behind:
         if graph.max_parallelism(step) < graph.parallelism(step):

@@ -21,4 +21,4 @@ def detect_time(graph: PlanGraph) -> PlanGraph:
         step.operator is not None and step.operator.uses_time and graph.levels[step.id] > 0
         for step in graph.graph.steps
     )
-    return replace(graph, uses_time=graph.has_native_window or (waiting and not graph.batch))
+    return replace(graph, uses_time=waiting and not graph.batch)

@@ -1,4 +1,4 @@
-"""Gives native projections and windows the types that the host's analyser finds.
+"""Gives native projections the types that the host's analyser finds, and windows of them theirs.
 
 before:  select(col("n") * 2)  Row(twice: pickled) ─ filter  Row(twice: pickled) ─ sink
 after:   select(col("n") * 2)  Row(twice: Integer) ─ filter  Row(twice: Integer) ─ sink
@@ -40,13 +40,19 @@ class _TypedSteps:
         inputs = [self._edge(edge) for edge in step.inputs]
         operator = None if step.operator is None else step.operator.with_types(self.known)
         copy = replace(step, inputs=inputs, operator=operator)
-        if step.native is not None and step.native.kind.makes_a_type:
-            found = self.resolver(copy)
-            if found is not None:
-                self.found[id(step.output_type)] = (step.output_type, found)
+        found = self._derived(copy)
+        if found is not None:
+            self.found[id(step.output_type)] = (step.output_type, found)
         copy.output_type = self.known(step.output_type)
         self.copies[step.id] = copy
         return copy
+
+    def _derived(self, step: Step) -> TypeInformation | None:
+        if step.derive_type is not None:
+            return step.derive_type(step.inputs[0].record_type)
+        if step.native is not None and step.native.kind.makes_a_type:
+            return self.resolver(step)
+        return None
 
     def _edge(self, edge: Edge) -> Edge:
         side = None if edge.type_info is None else self.known(edge.type_info)

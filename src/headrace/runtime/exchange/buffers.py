@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 ARROW, PICKLED, WATERMARK, MESSAGE = 1, 2, 3, 4
 END = 5  # of the input: whatever a later batch brings belongs to another run of the job
+BARRIER = 6  # ends an epoch on its channel, where epochs are not batches
+LATENCY = 7  # when it left its source: runtime/latency.py
 TO_DRIVER = 0xFFFF  # the edge number of messages that no stage reads
 
 _HEADER = struct.Struct("<BBHIQ")
 _PADDING = b"\0" * 8
+_BARRIER_BYTE = bytes([BARRIER])
 
 
 class Frame(NamedTuple):
@@ -42,7 +45,7 @@ class Frame(NamedTuple):
     raw: memoryview
 
 
-def frames_of(packet: bytes) -> Iterator[Frame]:
+def frames_of(packet: bytes | memoryview) -> Iterator[Frame]:
     """The frames of a packet, without copying."""
     view = memoryview(packet)
     position = 0
@@ -78,6 +81,11 @@ def message_frame(kind: int, edge: int, content: Any) -> list[bytes]:
     body = dumps(content)
     header = _HEADER.pack(kind, 0, edge, 0, len(body))
     return [header, body, _PADDING[: -len(body) % 8]]
+
+
+def is_barrier(packet: bytes | memoryview) -> bool:
+    """Whether a packet ends an epoch; a barrier travels alone."""
+    return packet[:1] == _BARRIER_BYTE
 
 
 def records_in(frame: Frame, codec: Codec) -> Records:

@@ -61,7 +61,7 @@ def control_packets(
         for edge, parallelism, source in edges:
             if channel.startswith(f"{source}/"):
                 _tell(outbox, edge, parallelism, channel, ALIVE)
-    return outbox.take_all()
+    return iter(outbox.take_all())
 
 
 def _tell(outbox: Outbox, edge: int, parallelism: int, channel: str, timestamp: int) -> None:

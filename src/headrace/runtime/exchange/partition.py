@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.key_selectors import Keying
 
     Routed = Iterable[tuple[int, Records]]
@@ -51,6 +52,10 @@ class Partitioning(ABC):
 
     def begin(self, batch_id: int) -> None:  # noqa: B027 - most have nothing to forget
         """A batch starts: forget everything about the batches before it."""
+
+    def reads_a_column(self, record_type: TypeInformation) -> bool:
+        """Whether records of a type are best routed as columns."""
+        return False
 
     @abstractmethod
     def route(self, records: Records) -> Routed:
@@ -188,20 +193,30 @@ class KeyGroups(Partitioning):
         super().open(subtask, parallelism, max_parallelism)
         self.known: dict[Any, int] = {}
 
+    def reads_a_column(self, record_type: TypeInformation) -> bool:
+        return self.keying.position(record_type) is not None
+
     def route(self, records: Records) -> Routed:
-        column = self.keying.column(records)
         if self.parallelism == 1:
-            targets = None
-            if column is None:
-                self._targets_of(self.keying.keys(records))  # bad keys must fail here as well
-            elif pa.types.is_floating(column.type):
-                hash_column(column)  # so must NaN
-        elif column is not None:
-            groups = hash_column(column) % np.uint64(self.max_parallelism)
+            self._check(records)
+            return [(0, records)]
+        hashes = self.keying.hashes(records)
+        if hashes is not None:
+            groups = hashes % np.uint64(self.max_parallelism)
             targets = groups.astype(np.int64) * self.parallelism // self.max_parallelism
         else:
             targets = np.array(self._targets_of(self.keying.keys(records)), dtype=np.int64)
-        return [(0, records)] if targets is None else split(records, targets)
+        return split(records, targets)
+
+    def _check(self, records: Records) -> None:
+        """With one subtask bad keys must fail here as well."""
+        if self.keying.takes_all:
+            return
+        column = self.keying.column(records)
+        if column is None:
+            self._targets_of(self.keying.keys(records))
+        elif pa.types.is_floating(column.type):
+            hash_column(column)  # so must NaN
 
     def _targets_of(self, keys: list[Any]) -> list[int]:
         known = self.known

@@ -33,6 +33,8 @@ class AsyncOperator(Operator):
         retries: which answers are asked for again.
     """
 
+    asks_outside = True
+
     def __init__(
         self,
         function: Any,
@@ -82,6 +84,9 @@ class AsyncOperator(Operator):
 
     def pass_watermark(self, timestamp: int) -> None:
         self._requests.put_mark(Mark(timestamp, self.runtime.channel.name))
+        self._emit()
+
+    def hand_on(self) -> None:
         self._emit()
 
     def end_of_part(self) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NOT_THE_USERS = (
     "/headrace/runtime/",
+    "/headrace/cep/",
     "/headrace/data/",
     "/headrace/connectors/",
     "/headrace/hosts/",
@@ -115,6 +116,8 @@ class OperatorRuntime:
     job_id: str = ""
     job_name: str = ""
     job_parameters: dict[str, str] = field(default_factory=dict)
+    # whether the next epoch begins before this one is committed
+    epochs_overlap: bool = False
 
 
 class Operator:
@@ -127,6 +130,10 @@ class Operator:
     inputs = 1
     # whether the operator needs event time, timers or the end of input to do its work
     uses_time = False
+    # whether results come by themselves, between two calls
+    asks_outside = False
+    # whether watermarks may come without records
+    asks_the_clock = False
     runtime: OperatorRuntime
     output: Output
 
@@ -172,6 +179,9 @@ class Operator:
     def await_split(self) -> None:
         """In front of the first exchange: the split of the channel may have records later on."""
 
+    def release_split(self) -> None:
+        """In front of the first exchange: the channel's split is not read any more."""
+
     def pass_watermark(self, timestamp: int) -> None:
         """A watermark before the first exchange, where splits must not be combined."""
         self.output.watermark(timestamp)
@@ -185,6 +195,10 @@ class Operator:
     def next_processing_timer(self) -> int | None:
         """When this operator wants to be woken by the wall clock."""
         return None
+
+    def next_look(self) -> int | None:
+        """A time before which the wall clock changes nothing; asked after every few records."""
+        return self.next_processing_timer()
 
     def held_inputs(self) -> frozenset[int]:
         """BATCH mode: inputs whose records wait until all are in (runtime/sorted_inputs.py)."""
@@ -201,8 +215,15 @@ class Operator:
     def begin_batch(self) -> None:
         """A new batch starts; `runtime.batch_id` and `runtime.attempt` are its."""
 
+    def emit_watermark_now(self) -> None:
+        """Say how far event time has come: in a micro-batch at its end, else now and then."""
+
+    def hand_on(self) -> None:
+        """Emit what is ready without waiting for more, where epochs are long."""
+
     def end_of_part(self) -> None:
-        """All records of the batch are in, also those of operators in front of this one."""
+        """All records of the epoch are in, also those of operators in front of this one."""
+        self.emit_watermark_now()
 
     def flush(self) -> None:
         """The batch ends: write what must survive to the store."""
@@ -234,6 +255,10 @@ class Operator:
 
     def messages(self) -> Iterator[Any]:
         """What the driver has to know of this batch."""
+        return iter(())
+
+    def news(self) -> Iterator[Any]:
+        """What the driver should know before a long epoch ends."""
         return iter(())
 
     def close(self) -> None:

@@ -129,7 +129,7 @@ def broadcast_states(descriptors: list[StateDescriptor]) -> tuple[StateSpec, ...
     )
 
 
-class _Broadcasts:
+class BroadcastStates:
     """The broadcast states of an operator, by descriptor."""
 
     def __init__(self, descriptors: list[StateDescriptor], runtime: OperatorRuntime) -> None:
@@ -223,7 +223,7 @@ class BroadcastOperator(FunctionOperator):
         return broadcast_states(self.descriptors)
 
     def open(self, runtime: OperatorRuntime) -> None:
-        self.broadcasts = _Broadcasts(self.descriptors, runtime)
+        self.broadcasts = BroadcastStates(self.descriptors, runtime)
         super().open(runtime)
         self.contexts = [ReadingContext(self), WritingContext(self)]
         self.calls = _calls(self.function)
@@ -265,7 +265,7 @@ class KeyedBroadcastOperator(KeyedProcessOperator):
         return (*super().state_specs(), *broadcast_states(self.descriptors))
 
     def open(self, runtime: OperatorRuntime) -> None:
-        self.broadcasts = _Broadcasts(self.descriptors, runtime)
+        self.broadcasts = BroadcastStates(self.descriptors, runtime)
         super().open(runtime)
         self.context = KeyedReadingContext(self, self.timer_service)
         self.writing_context = WritingContext(self)

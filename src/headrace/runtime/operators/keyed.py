@@ -136,6 +136,9 @@ class TimedOperator(KeyedOperator):
     def next_processing_timer(self) -> int | None:
         return self.processing_timers.next_time()
 
+    def next_look(self) -> int | None:
+        return self.processing_timers.not_before()
+
     def fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """An event-time timer is due."""
         raise NotImplementedError
@@ -298,27 +301,3 @@ class ReduceOperator(KeyedOperator):
         results = [value for _, value in self.table.items()]
         self.output.emit(Records(results, [MAX_TIMESTAMP] * len(results)))
         super().finish_keys()
-
-
-class RollingOperator(ReduceOperator):
-    """sum, min, max, min_by and max_by over a field."""
-
-    def __init__(self, kind: str, field: int | str) -> None:
-        super().__init__(rolling_reduce(kind, field))
-
-
-def rolling_reduce(kind: str, field: int | str) -> Any:
-    """The reduce function of a rolling aggregate; min_by and max_by keep the first of equals."""
-    from headrace.data.fields import get_field, with_field
-
-    read = get_field(field)
-    write = with_field(field)
-    if kind == "sum":
-        return lambda old, new: write(old, read(old) + read(new))
-    if kind == "min":
-        return lambda old, new: write(old, read(new)) if read(new) < read(old) else old
-    if kind == "max":
-        return lambda old, new: write(old, read(new)) if read(new) > read(old) else old
-    if kind == "min_by":
-        return lambda old, new: new if read(new) < read(old) else old
-    return lambda old, new: new if read(new) > read(old) else old

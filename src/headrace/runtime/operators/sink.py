@@ -83,9 +83,17 @@ class SinkOperator(Operator):
             sink_uid=runtime.uid,
             batch_id=runtime.batch_id,
             type_info=self.type_info,
+            epochs_overlap=runtime.epochs_overlap,
         )
 
     def messages(self) -> Iterator[Any]:
+        yield from self._written("commit")
+
+    def news(self) -> Iterator[Any]:
+        if self.sink.acts_at_once:
+            yield from self._written("deliver")
+
+    def _written(self, what: str) -> Iterator[Any]:
         if self.writer is not None:
             try:
                 committables = self.writer.prepare_commit()
@@ -93,4 +101,4 @@ class SinkOperator(Operator):
                 raise self.failed(error) from error
             self.writer = None
             if committables:
-                yield ("commit", self.runtime.uid, committables)
+                yield (what, self.runtime.uid, committables)

@@ -27,6 +27,7 @@ from headrace.errors import RecordError
 from headrace.expr.rows import RowEvaluator
 from headrace.runtime.key_selectors import Keying, picked_field
 from headrace.runtime.operators.base import Operator, OperatorRuntime
+from headrace.runtime.watermarks import GONE
 from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class TimestampsOperator(Operator):
         if field is None and isinstance(assigner, ColumnAssigner) and not assigner.spark_only:
             self.picked = Keying(RowEvaluator(assigner.column.node))
         self.highest: dict[str, int] = {}  # by split, for the batch at hand
+        self.released: list[str] = []  # splits that nobody waits for any more
         self.reached: dict[str, int] = {}  # watermarks by split, of the batch that ends
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
@@ -78,6 +80,9 @@ class TimestampsOperator(Operator):
 
     def await_split(self) -> None:
         self.highest.setdefault(self.runtime.channel.name, MIN_TIMESTAMP)
+
+    def release_split(self) -> None:
+        self.released.append(self.runtime.channel.name)
 
     def stamp(self, records: Records) -> Records:
         """The records with the timestamps that the strategy says."""
@@ -131,24 +136,33 @@ class TimestampsOperator(Operator):
         if timestamp == MAX_TIMESTAMP:
             super().pass_watermark(timestamp)
 
-    def end_of_part(self) -> None:
-        """The task has seen all its records of this batch: emit what they allow, split by split."""
+    def emit_watermark_now(self) -> None:
+        """Emit what the records since the last time allow, split by split."""
         highest, self.highest = self.highest, {}
+        released, self.released = self.released, []
         if self.delay_ms is None or self.runtime.bounded:
             return
         channel = self.runtime.channel
         own = channel.name
-        self.reached = {
-            split: time - self.delay_ms - 1
+        reached = {
+            split: time if time == MIN_TIMESTAMP else time - self.delay_ms - 1
             for split, time in highest.items()
-            if time > MIN_TIMESTAMP
         }
-        for split in highest:
+        # low ones first: a split that is back from idleness must hold what the others bring
+        for split in sorted(reached, key=reached.__getitem__):
             channel.name = split
-            self.emit_candidate(self.reached.get(split, MIN_TIMESTAMP))
+            self.emit_candidate(reached[split])
+        if self.runtime.at_source:
+            for split in released:
+                channel.name = split
+                self.output.watermark(GONE)
         channel.name = own
+        self.reached.update((n, time) for n, time in reached.items() if time > MIN_TIMESTAMP)
 
     def messages(self) -> Iterator[Any]:
+        return self.news()
+
+    def news(self) -> Iterator[Any]:
         """How far each split came, for those who must wait for it: docs/semantics.md#w13."""
         alignment, reached = self.strategy.alignment, self.reached
         self.reached = {}
@@ -177,6 +191,8 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
 
     Its attributes are kept with the state after every batch, so that it goes on where it was.
     """
+
+    asks_the_clock = True
 
     def __init__(self, strategy: WatermarkStrategy) -> None:
         super().__init__(strategy, None)
@@ -245,8 +261,8 @@ class GeneratorOperator(TimestampsOperator, WatermarkOutput):
     def mark_active(self) -> None:
         """Nothing to do."""
 
-    def end_of_part(self) -> None:
-        """The batch ends: the periodic call."""
+    def emit_watermark_now(self) -> None:
+        """The periodic call."""
         self._pending = []
         if self.runtime.bounded:
             return

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.api.time_domain import TimeDomain
 from headrace.data.records import MIN_TIMESTAMP
+from headrace.runtime.key_codes import codes_of_column, codes_of_values
+from headrace.runtime.key_selectors import column_keys
 from headrace.runtime.operators.base import ListCursor
 from headrace.runtime.operators.functions import open_function
 from headrace.runtime.operators.keyed import TimedOperator
@@ -22,6 +24,7 @@ from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
     from headrace.data.records import Records
+    from headrace.runtime.key_codes import Codes
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.watermarks import InputClocks
     from headrace.runtime.windows.description import WindowDescription
@@ -102,13 +105,27 @@ class WindowOperator(TimedOperator):
             states.flush()
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
+        if records.columns is None or not self._process_columns(records):
+            self._process_records(records)
+        self.kit.flush()
+
+    def _process_columns(self, records: Records) -> bool:
+        return self.strategy.process_columns(lambda: self._key_codes(records), records)
+
+    def _process_records(self, records: Records) -> None:
         keys = self.keys(records)
         values, times = ListCursor(records.values), records.timestamps
         try:
             self.strategy.process(keys, values, times or repeat(MIN_TIMESTAMP, len(keys)))
         except Exception as error:
             raise self.failed(error, values.current) from error
-        self.kit.flush()
+
+    def _key_codes(self, records: Records) -> Codes:
+        keying = self.runtime.keyings[0]
+        column = None if keying is None else keying.column(records)
+        if column is None or keying is None or keying.whole:
+            return codes_of_values(self.keys(records))
+        return codes_of_column(column, column_keys)
 
     def advance_watermark(self, timestamp: int) -> None:
         self.kit.watermark = timestamp

@@ -4,7 +4,7 @@ In: any value that a user keeps in state, a key, a window.  Out: bytes for a sav
 Savepoints must be readable by later versions and by other programs, so nothing of headrace's own is
 pickled: rows, windows and instants have forms of their own here, and instances of dataclasses and
 named tuples are stored as fields by name, so that a class may gain or lose fields.  Only instances
-of other classes of the user's are pickled, by reference to their class.
+of other classes of the user's are pickled, by reference to their class (pickled.py reads them).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from headrace.common.class_names import class_of_name, default_of_field, name_of
 from headrace.common.time import Instant
 from headrace.common.types import Row, RowKind
 from headrace.errors import StateError
+from headrace.runtime.savepoint.pickled import load_pickle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +95,7 @@ def _value(number: int, content: bytes) -> Any:
     if number == _INTEGER:
         return int(content)
     if number == _PICKLED:
-        return pickle.loads(content)
+        return load_pickle(content)
     reader = _READERS.get(number)
     if reader is None:
         raise StateError(

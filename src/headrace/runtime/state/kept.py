@@ -10,20 +10,24 @@ Next: runtime/state/declared.py, control/state_names.py
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.state.recorded import Recorded, record_key
+from headrace.runtime.state.size import StateSize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from headrace.common.opaque import JsonObject
     from headrace.runtime.pages.store import PageStore
     from headrace.spi.state import StateSpec
 
 _RECORD = record_key("").removeprefix(b"\0")
+# where a store says how large the state of each operator is
+_SIZES_KEY = b"task/sizes"
 
 
 class KeptStates:
@@ -40,29 +44,43 @@ class KeptStates:
         # what the store says, and what the program adds to it
         self._declared = DeclaredStates()
         self._is_new = False
+        self._sizes: dict[str, int] = {}  # as they are stored
 
     def store_of(self, uid: str, specs: Iterable[StateSpec]) -> PageStore:
         """The store of an operator that keeps these states; what it writes is noticed."""
         self._specs[uid] = tuple(specs)
         self._is_new |= self._declared.declare(uid, self._specs[uid])
         self._stores[uid] = NoticingStore(
-            self._store, uid, lambda path: self._declared.state_of(uid, path)
+            self._store,
+            uid,
+            lambda path: self._declared.state_of(uid, path),
+            keeps=bool(self._specs[uid]),
         )
         return self._stores[uid]
+
+    def size_of(self, uid: str) -> StateSize | None:
+        """How much an operator keeps; None if it keeps nothing."""
+        store = self._stores.get(uid)
+        return store.size if store is not None and store.keeps else None
 
     def reload(self) -> None:
         """The store may hold other states than before, and what was told may not have arrived."""
         self._declared = DeclaredStates.of(self._store)
         declared = [self._declared.declare(uid, specs) for uid, specs in self._specs.items()]
         self._is_new = any(declared)
-        for store in self._stores.values():
-            store.forget()
+        self._sizes = _stored_sizes(self._store)
+        for uid, store in self._stores.items():
+            store.forget(self._sizes.get(uid, 0))
 
     def write(self) -> None:
         """Say what the store holds, for those who read it without the program."""
         if self._is_new:
             self._declared.write(self._store)
             self._is_new = False
+        sizes = {uid: store.size.total_bytes for uid, store in self._stores.items() if store.keeps}
+        if sizes != self._sizes:
+            self._store.put(_SIZES_KEY, json.dumps(sizes).encode())
+            self._sizes = sizes
 
     def take_news(self) -> dict[str, dict[str, JsonObject]]:
         """What was stored for the first time since the last call: operator, state, its types."""
@@ -77,13 +95,20 @@ class NoticingStore:
         store: of the task.
         uid: of the operator.
         state_of: the state that a page belongs to, by its path within the operator.
+        keeps: whether the operator declares any state.
     """
 
-    def __init__(self, store: PageStore, uid: str, state_of: Callable[[str], StateSpec]) -> None:
-        self.get = store.get
-        self.get_many = store.get_many
-        self.delete = store.delete
-        self._put = store.put
+    def __init__(
+        self,
+        store: PageStore,
+        uid: str,
+        state_of: Callable[[str], StateSpec],
+        *,
+        keeps: bool = True,
+    ) -> None:
+        self._store = store
+        self.keeps = keeps
+        self.size = StateSize()
         self._uid = uid
         self._state_of = state_of
         self._seen: set[bytes] = set()  # tables
@@ -94,7 +119,26 @@ class NoticingStore:
         table, _, rest = key.partition(b"\0")
         if table not in self._seen or rest == _RECORD:
             self._notice(table, content if rest == _RECORD else None)
-        self._put(key, content)
+        self.size.put(key, content)
+        self._store.put(key, content)
+
+    def get(self, key: bytes) -> bytes | None:
+        """The stored content, or None."""
+        content = self._store.get(key)
+        self.size.saw(key, content)
+        return content
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The stored contents of several keys."""
+        contents = self._store.get_many(keys)
+        for key, content in zip(keys, contents, strict=True):
+            self.size.saw(key, content)
+        return contents
+
+    def delete(self, key: bytes) -> None:
+        """Remove; unknown keys are ignored."""
+        self.size.delete(key)
+        self._store.delete(key)
 
     def _notice(self, table: bytes, record: bytes | None) -> None:
         self._seen.add(table)
@@ -108,7 +152,18 @@ class NoticingStore:
         news, self._news = self._news, {}
         return news
 
-    def forget(self) -> None:
-        """What was told may not have arrived: notice everything again."""
+    def forget(self, stored_bytes: int = 0) -> None:
+        """What was told may not have arrived: notice everything again.
+
+        Args:
+            stored_bytes: how large the state is that is there now.
+        """
         self._seen.clear()
         self._news.clear()
+        self.size = StateSize(stored_bytes)
+
+
+def _stored_sizes(store: PageStore) -> dict[str, int]:
+    content = store.get(_SIZES_KEY)
+    sizes: dict[str, int] = {} if content is None else json.loads(content)
+    return sizes

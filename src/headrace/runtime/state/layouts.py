@@ -36,6 +36,8 @@ _HOMES = {
     "timers": "headrace.runtime.timers",
     "panes": "headrace.runtime.windows.panes",
     "clock": "headrace.runtime.watermarks",
+    "lines": "headrace.runtime.table.joins.line_layout",
+    "timed-lines": "headrace.runtime.table.joins.line_layout",
 }
 
 

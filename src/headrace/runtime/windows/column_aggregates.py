@@ -4,8 +4,8 @@
 
 An average is kept as a sum and a count, so cells are plain values and windows can share panes.
 None follows SQL: it is left out, and an aggregate of nothing is None (a count is 0).
-The parts come from datastream/window_select.py; hosts/spark/native/windows.py does the same on
-Catalyst.
+The parts come from datastream/window_select.py; runtime/windows/column_folds.py makes accumulators
+of whole batches.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.api.functions import AggregateFunction, AllWindowFunction, WindowFunction
 from headrace.common.types import Row
+from headrace.runtime.windows.column_folds import ColumnFold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -78,6 +79,7 @@ class ColumnAggregates(AggregateFunction):
     """The aggregates of a window in one accumulator; its result is their values, in order."""
 
     def __init__(self, aggregates: Sequence[Expression]) -> None:
+        self._parts: list[tuple[str, tuple[Expression, ...]]] = []
         self._folds: list[tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = []
         self._merges: list[Callable[[Any, Any], Any]] = []
         # which cells an aggregate is made of: one, or the sum and the count of an average
@@ -88,10 +90,15 @@ class ColumnAggregates(AggregateFunction):
         self._empty = tuple(0 if m is _add_counts else None for m in self._merges)
 
     def _add_cell(self, kind: str, arguments: tuple[Expression, ...]) -> int:
+        self._parts.append((kind, arguments))
         fold = _FOLDS[kind] if arguments else _count_records
         self._folds.append((fold, arguments[0].evaluate if arguments else _whole_record))
         self._merges.append(_add_counts if kind == "count" else fold)
         return len(self._folds) - 1
+
+    def column_fold(self) -> ColumnFold:
+        """What makes accumulators of whole batches."""
+        return ColumnFold(self._parts)
 
     def create_accumulator(self) -> tuple[Any, ...]:
         """Nothing seen yet."""

@@ -112,7 +112,7 @@ def _add_content(state: Any, content: Any) -> None:
         state.merge_raw(content)
 
 
-class FunctionContext(Clocks):
+class WindowFunctionContext(Clocks):
     """For process window functions: the window, the clocks and two kinds of state."""
 
     def __init__(self, kit: WindowKit) -> None:

@@ -28,8 +28,6 @@ class WindowDescription:
         self.over_all = False
         # whether overlapping windows may share what they have in common
         self.share_panes = True
-        # whether Spark's own windows may stand for this one
-        self.native = True
         # at most one of reduce and aggregate; without either all records are kept
         self.reduce: UserFunction = None
         self.aggregate: UserFunction = None

@@ -18,7 +18,7 @@ from headrace.runtime.operators.functions import callable_of
 from headrace.runtime.operators.late import LateRecords
 from headrace.runtime.operators.process import ProcessOutput
 from headrace.runtime.windows.contents import ContentKind, contents_of
-from headrace.runtime.windows.contexts import AssignerContext, FunctionContext
+from headrace.runtime.windows.contexts import AssignerContext, WindowFunctionContext
 from headrace.runtime.windows.namespaces import WindowNamespaces
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class WindowKit:
         self.key: Any = None
         self.namespaces = WindowNamespaces(self.assigner)
         self.assigner_context = AssignerContext(self)
-        self.function_context = FunctionContext(self)
+        self.function_context = WindowFunctionContext(self)
         self._results = self._results_function()
         clear = getattr(described.function, "clear", None)
         self._clear = None if getattr(clear, "__func__", None) in _NO_CLEARING else clear

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.api.functions import AggregateFunction
-from headrace.runtime.operators.keyed import rolling_reduce
+from headrace.runtime.operators.rolling import rolling_reduce
 
 # A number is made of the time and the number of the batch, and the place within it. Batches are
 # numbered anew when a job starts from a savepoint, so they alone would not do.

@@ -16,9 +16,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from headrace.api.time_domain import TimeDomain
+    from headrace.data.records import Records
+    from headrace.runtime.key_codes import Codes
     from headrace.runtime.windows.kit import WindowKit
     from headrace.spi.state import StateSpec
 
@@ -47,6 +49,15 @@ class WindowStrategy:
     def process(self, keys: list[Any], values: Iterable[Any], times: Iterable[int]) -> None:
         """Put records into their windows; a record without a timestamp has MIN_TIMESTAMP."""
         raise NotImplementedError
+
+    def process_columns(self, codes: Callable[[], Codes], records: Records) -> bool:
+        """The same for records that are an Arrow batch, as columns; False if that cannot be.
+
+        Args:
+            codes: gives the keys of the records.
+            records: all of them.
+        """
+        return False
 
     def advance_watermark(self, watermark: int) -> None:
         """Event time has moved: fire and drop what it has passed, in the order of time."""

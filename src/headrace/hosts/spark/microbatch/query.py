@@ -10,10 +10,10 @@ from pyspark.errors import StreamingQueryException
 
 from headrace.errors import HeadraceError, JobError, UserFunctionError
 from headrace.hosts.spark.carried_errors import carried_in
-from headrace.hosts.spark.native.windows import explain_timestamp_failure
 from headrace.hosts.spark.quiet import ToldElsewhere, quiet_callbacks
 from headrace.hosts.spark.sources.file_reader import explain_read_failure
 from headrace.hosts.spark.state.checkpoint_files import subtasks
+from headrace.hosts.spark.state.unloading import LoadedState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,6 @@ _STOPPED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling a query that was stopped: "
     "java.lang.InterruptedException"
 )
-_DEFAULT_STORE = "default"  # as Spark calls it: operators of headrace's have no other
 _CANCELLED = ("[SPARK_JOB_CANCELLED]", "java.lang.InterruptedException")
 
 
@@ -148,13 +147,6 @@ class SparkQuery:
         last = self._query.lastProgress
         return None if last is None else dict(last)
 
-    def watermark_ms(self) -> int:
-        """Spark's watermark of the batch that runs, or of the last one."""
-        if self._query is None:  # the first batch can be faster than start()
-            return 0
-        execution = self._jvm_query().lastExecution()
-        return int(execution.offsetSeqMetadata().batchWatermarkMs())
-
     def source_offsets(self) -> list[JsonValue]:
         """How far each source of the query was read, in the order of the plan."""
         last = self.progress()
@@ -177,25 +169,15 @@ class SparkQuery:
                 self._query.stop()
 
     def unload_state(self) -> None:
-        """Let Spark forget the state that it holds in this process; the query has been stopped.
-
-        Spark stores a snapshot some time after its batch, also when the run has ended meanwhile.
-        That of a failed batch would be taken for the one of the batch repeated by the next run.
-        Waits for tasks that still use the state.
-        """
+        """Let Spark forget the state that it holds in this process; the query has been stopped."""
         execution = None if self._query is None else self._jvm_query().lastExecution()
         if execution is None:
             return
         jvm = self._frame.sparkSession.sparkContext._jvm
         assert jvm is not None
-        state = jvm.org.apache.spark.sql.execution.streaming.state
-        stores = getattr(getattr(state, "StateStore$"), "MODULE$")
-        for operator, subtask in subtasks(self._checkpoint):
-            store = state.StateStoreId(
-                execution.checkpointLocation(), operator, subtask, _DEFAULT_STORE
-            )
-            run = self._jvm_query().runId()
-            stores.removeFromLoadedProvidersAndClose(state.StateStoreProviderId(store, run))
+        run = self._jvm_query().runId()
+        location = execution.checkpointLocation()
+        LoadedState(jvm).unload(location, run, subtasks(self._checkpoint))
 
     def _jvm_query(self) -> JavaObject:
         assert self._query is not None
@@ -212,12 +194,7 @@ class SparkQuery:
         found = error if self._error is None else self._error
         if isinstance(found, HeadraceError):
             return found
-        return (
-            carried_in(str(found))
-            or explain_read_failure(found)
-            or explain_timestamp_failure(found)
-            or spark_failure(found)
-        )
+        return carried_in(str(found)) or explain_read_failure(found) or spark_failure(found)
 
 
 def _offset(text: JsonValue) -> JsonValue:

@@ -105,6 +105,9 @@ class MicroBatchRun:
             found.reports.extend(pending_reports(self._plan.sources, self._query.progress()))
         return found
 
+    def recover(self) -> None:
+        """Nothing: a batch that is not committed is repeated."""
+
     def start(self) -> None:
         """Start the query."""
         self._query.start()
@@ -132,6 +135,9 @@ class MicroBatchRun:
         """Let event time reach its end."""
         if self._commands is not None:
             self._commands.send("end")
+
+    def finish_epoch(self) -> None:
+        """A batch ends by itself."""
 
     def wake_at(self, when_ms: int | None) -> None:
         """Have a batch at this time."""
@@ -171,6 +177,11 @@ class MicroBatchRun:
     def is_waiting(self) -> bool:
         """Whether it has started, and the sources have nothing for a batch."""
         return self._query.is_waiting
+
+    @property
+    def has_short_epochs(self) -> bool:
+        """They end by themselves."""
+        return True
 
     @property
     def can_run_again(self) -> bool:

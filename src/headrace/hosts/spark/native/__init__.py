@@ -1,1 +1,1 @@
-"""What Catalyst runs itself: steps.py, windows.py, and whole programs in job.py."""
+"""What Catalyst runs itself: steps.py, and whole programs in job.py."""

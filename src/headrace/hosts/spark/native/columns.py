@@ -15,9 +15,9 @@ from headrace.expr.functions import function
 from headrace.expr.nodes import (
     Aggregate,
     AggregateKind,
-    Call,
-    Column,
-    Literal,
+    CallNode,
+    ConstantNode,
+    FieldNode,
     Node,
     WindowBound,
     text_of,
@@ -63,14 +63,14 @@ AGGREGATES: dict[AggregateKind, Callable[[Any], SparkColumn]] = {
 def column_of(node: Node) -> SparkColumn:
     """The Spark column of an expression."""
     match node:
-        case Column():
+        case FieldNode():
             return F.col(f"`{node.name}`")
-        case Literal():
+        case ConstantNode():
             return F.lit(node.value)
         case Aggregate():
             of = F.lit(1) if node.argument is None else column_of(node.argument)
             return AGGREGATES[node.kind](of)
-        case Call():
+        case CallNode():
             called = function(node.function)
             count = len(node.arguments) - called.constants
             columns = [column_of(part) for part in node.arguments[:count]]

@@ -1,7 +1,7 @@
 """A program that Catalyst runs as a whole: Spark writes the files, headrace commits them.
 
 In: a NativeJob, then each batch's DataFrame.  Out: committables per sink, as a writer in Python
-would return.  Next: hosts/spark/native/steps.py and hosts/spark/native/windows.py for its steps.
+would return.  Next: hosts/spark/native/steps.py for its steps.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from headrace.connectors.files.manifest import FileCommittable, SinkPlaces
-from headrace.hosts.spark.microbatch.build import open_control, open_step
+from headrace.hosts.spark.microbatch.build import open_step
 from headrace.hosts.spark.native.steps import apply_native
-from headrace.hosts.spark.native.windows import JOB_SETTINGS, QUERY_SETTINGS, windowed
 from headrace.io.storage import Storage
 
 if TYPE_CHECKING:
@@ -26,35 +25,18 @@ if TYPE_CHECKING:
     from headrace.plan.physical import NativeJob
 
 
-def native_settings(job: NativeJob | None, *, own_query: bool) -> dict[str, str]:
-    """What the session of a job must say if all of the job is native.
-
-    Args:
-        job: None if some of it runs in Python.
-        own_query: headrace starts and ends the query, not the user.
-    """
-    if job is None or job.window is None:
-        return {}
-    return JOB_SETTINGS if own_query else QUERY_SETTINGS
-
-
 def open_native(
-    job: NativeJob, spark: SparkSession, job_dir: str, options: SourceOptions, *, own_query: bool
+    job: NativeJob, spark: SparkSession, job_dir: str, options: SourceOptions
 ) -> DataFrame:
-    """What a native program reads in each batch: its source, or the results of its window."""
-    frame = open_step(job.source, spark, job_dir, options).frame
-    if job.window is None:
-        return frame
-    # nobody tells a query of the user's that its input has ended
-    control = open_control(spark, job_dir) if own_query else None
-    return windowed(frame, job.window, control)
+    """What a native program reads in each batch."""
+    return open_step(job.source, spark, job_dir, options).frame
 
 
 def native_frame(
     job: NativeJob, spark: SparkSession, job_dir: str, options: SourceOptions
 ) -> DataFrame:
     """A native program up to its only end, for a query of the user's."""
-    frame = open_native(job, spark, job_dir, options, own_query=False)
+    frame = open_native(job, spark, job_dir, options)
     [(_, steps)] = job.sinks
     for step in steps:
         frame = apply_native(frame, step)

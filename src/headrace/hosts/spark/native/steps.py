@@ -1,8 +1,7 @@
 """Steps that Catalyst runs: column expressions become ordinary DataFrame operations.
 
 headrace's own expressions are turned into Spark columns here; pyspark Columns are used as they are.
-Next: hosts/spark/native/windows.py for windows, hosts/spark/native/types.py for the types of what
-comes out.
+Next: hosts/spark/native/types.py for the types of what comes out.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
-from headrace.errors import InternalError, InvalidArgumentError
+from headrace.errors import InvalidArgumentError
 from headrace.expr.expressions import Expression
 from headrace.graph.nodes import NativeKind
 from headrace.hosts.spark.native.columns import column_of
@@ -31,13 +30,12 @@ if TYPE_CHECKING:
     from headrace.graph.nodes import Step
 
 
-def apply_native(frame: DataFrame, step: Step, *, always_keep: Column | None = None) -> DataFrame:
+def apply_native(frame: DataFrame, step: Step) -> DataFrame:
     """The DataFrame with one native step applied; split and timestamp columns are kept.
 
     Args:
         frame: what the step reads.
         step: a filter, a projection, or timestamps.
-        always_keep: rows that no filter may remove.
 
     Raises:
         InvalidArgumentError: the expressions name a column that is not there, or misuse one.
@@ -48,17 +46,13 @@ def apply_native(frame: DataFrame, step: Step, *, always_keep: Column | None = N
         match step.native.kind:
             case NativeKind.FILTER:
                 for condition in map(spark_column, expressions):
-                    kept = condition if always_keep is None else condition | always_keep
-                    frame = frame.filter(kept)
+                    frame = frame.filter(condition)
                 return frame
             case NativeKind.STAMP:
                 time = timestamps(frame, step, spark_column(expressions[0]))
                 return frame.withColumn(TIMESTAMP_COLUMN, time)
             case NativeKind.SELECT:
                 return frame.select(*map(_named_column, expressions), *_own_columns(frame))
-            case NativeKind.WINDOW:
-                msg = "a window is no step by itself: hosts/spark/native/windows.py builds it"
-                raise InternalError(msg)
         assert_never(step.native.kind)
 
 

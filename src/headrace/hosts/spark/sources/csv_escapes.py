@@ -6,13 +6,12 @@ In: a stream of whole files.  Out: the same records as lines without escapes, wh
 
 from __future__ import annotations
 
-import csv
 import io
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from headrace.errors import ConnectorError
+from headrace.formats.csv_escaped import escaped_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,30 +44,5 @@ def without_escapes(
 
 def plain_lines(content: str, schema: CsvSchema, path: str) -> Iterator[str]:
     """The records of a file, each as a line in which only quotes take meaning away."""
-    lines: Iterator[str] = io.StringIO(content, newline="")
-    if schema.allow_comments:
-        lines = (line for line in lines if not line.startswith("#"))
-    records = csv.reader(
-        lines,
-        delimiter=schema.column_separator,
-        quotechar=schema.quote_char,
-        escapechar=schema.escape_char,
-        quoting=csv.QUOTE_NONE if schema.quote_char is None else csv.QUOTE_MINIMAL,
-    )
-    if schema.use_header or schema.skip_first_data_row:
-        header = next(records, None)
-        if schema.use_header and schema.strict_headers and header not in (None, [*schema.names]):
-            raise ConnectorError(
-                f"the header is {header}, but the columns are {list(schema.names)}",
-                where=path,
-                fix="correct the schema, or call set_strict_headers(False)",
-            )
-    buffer = io.StringIO()
-    # Any quote will do between here and from_csv.
-    writer = csv.writer(buffer, delimiter=schema.column_separator, lineterminator="")
-    for cells in records:
-        if cells:
-            writer.writerow(cells)
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
+    lines = io.StringIO(content, newline="")
+    return (line for _, line in escaped_records(lines, schema, path))

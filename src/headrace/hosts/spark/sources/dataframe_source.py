@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
+from headrace.common.row_data_type import RowDataTypeInfo
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
 from headrace.hosts.spark.sources.layouts import ROWS
-from headrace.hosts.spark.types import spark_schema_of, type_info_of
+from headrace.hosts.spark.types import row_type_of, spark_schema_of, type_info_of
 from headrace.spi.source import Boundedness, Obstacle, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.common.typeinfo import RowTypeInfo
+    from headrace.common.typeinfo import RowTypeInfo, TypeInformation
 
 __all__ = ["DataFrameAdapter", "DataFrameSource"]
 
@@ -32,18 +33,24 @@ class DataFrameSource(Source):
     A streaming DataFrame is used as it is, with Spark's guarantees for its source. A batch
     DataFrame is written once, as Parquet, into the job's directory and read from there: after a
     restart the job reads the same rows, even if the query behind the DataFrame would give others.
+
+    Args:
+        df: the DataFrame.
+        lines: whether records are lines of a table, with the types of the Table API, or rows.
     """
 
-    def __init__(self, df: DataFrame) -> None:
+    def __init__(self, df: DataFrame, *, lines: bool = False) -> None:
         self.df = df
-        self._type_info = type_info_of(df.schema)
+        self._type_info: RowTypeInfo | RowDataTypeInfo = (
+            RowDataTypeInfo(row_type_of(df.schema)) if lines else type_info_of(df.schema)
+        )
 
     def __getstate__(self) -> dict[str, object]:
         # Spark reads the DataFrame, so it stays on the driver; workers need no copy.
         return {"df": None, "_type_info": self._type_info}
 
-    def produced_type(self) -> RowTypeInfo:
-        """A row with one field a column."""
+    def produced_type(self) -> RowTypeInfo | RowDataTypeInfo:
+        """A row with one field a column, or a line."""
         return self._type_info
 
     def boundedness(self) -> Boundedness:
@@ -70,18 +77,24 @@ class DataFrameAdapter(SourceAdapter[DataFrameSource]):
     """Reads a streaming DataFrame as it is, a batch one from a copy in the job's directory."""
 
     def open(self, source: DataFrameSource, request: SourceRequest) -> OpenedSource:
-        frame = _with_our_types(source)
-        if frame.isStreaming:
-            return OpenedSource(_in_session(frame, request.spark), ROWS)
-        source_dir = f"{request.job_dir.rstrip('/')}/sources/{_file_name(request.source_id)}"
-        files = request.options.max_files_per_batch
-        return OpenedSource(_from_files(frame, request.spark, source_dir, files), ROWS)
+        return OpenedSource(
+            opened_frame(as_typed(source.df, source.produced_type()), request), ROWS
+        )
 
     def streams(self, source: DataFrameSource) -> int:
-        return _count_streams(source.df) if source.df.isStreaming else 1
+        return count_streams(source.df) if source.df.isStreaming else 1
 
 
-def _count_streams(frame: DataFrame) -> int:
+def opened_frame(frame: DataFrame, request: SourceRequest) -> DataFrame:
+    """A DataFrame as a streaming one of the job's session."""
+    if frame.isStreaming:
+        return _in_session(frame, request.spark)
+    source_dir = f"{request.job_dir.rstrip('/')}/sources/{_file_name(request.source_id)}"
+    return _from_files(frame, request.spark, source_dir, request.options.max_files_per_batch)
+
+
+def count_streams(frame: DataFrame) -> int:
+    """How many of Spark's sources a streaming DataFrame reads."""
     leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
     return sum(bool(leaves.apply(i).isStreaming()) for i in range(leaves.size()))
 
@@ -120,10 +133,9 @@ def _in_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
     return ClassicDataFrame(moved, spark)
 
 
-def _with_our_types(source: DataFrameSource) -> DataFrame:
-    """Casts what headrace keeps in one fixed form, such as decimals."""
-    wanted = spark_schema_of(source.produced_type())
-    frame = source.df
+def as_typed(frame: DataFrame, kind: TypeInformation) -> DataFrame:
+    """The columns of a type; casts what headrace keeps in one fixed form, such as decimals."""
+    wanted = spark_schema_of(kind)
     return frame.select(
         *[
             frame[f"`{field.name}`"].cast(field.dataType).alias(field.name)

@@ -17,6 +17,7 @@ import pyspark.sql.functions as sf
 import pyspark.sql.types as st
 
 from headrace.common.typeinfo import RowTypeInfo, Types
+from headrace.connectors.files.listing import has_wildcards, missing_path
 from headrace.connectors.files.parquet_parts import is_plain
 from headrace.connectors.files.source import FileSource
 from headrace.errors import ConnectorError, HeadraceError, TypeMismatchError
@@ -114,7 +115,7 @@ def is_read_by_workers(source: FileSource) -> bool:
 
 
 def _has_small_files(path: str) -> bool:
-    if "://" in path or _has_wildcards(path):
+    if "://" in path or has_wildcards(path):
         return False
     place = Path(path.removeprefix("file:"))
     below = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
@@ -213,7 +214,7 @@ def check_header_order(schema: CsvSchema, path: str) -> None:
     Raises:
         ConnectorError: the header of a file names the columns in another order.
     """
-    if not schema.use_header or "://" in path or _has_wildcards(path):
+    if not schema.use_header or "://" in path or has_wildcards(path):
         return
     place = Path(path.removeprefix("file:"))
     for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
@@ -306,9 +307,9 @@ def ensure_path_exists(spark: SparkSession, path: str) -> None:
     Raises:
         ConnectorError: there is none, or its file system cannot be reached.
     """
-    if not _has_wildcards(path) and "://" not in path:
+    if not has_wildcards(path) and "://" not in path:
         if not Path(path.removeprefix("file:")).exists():
-            raise _missing(path)
+            raise missing_path(path)
         return
     try:
         found = _look_with_hadoop(spark, path)
@@ -318,11 +319,7 @@ def ensure_path_exists(spark: SparkSession, path: str) -> None:
             fix="check the URI; the session needs the jar and the credentials of its file system",
         ) from error
     if not found:
-        raise _missing(path)
-
-
-def _has_wildcards(path: str) -> bool:
-    return any(char in path for char in "*?[{")
+        raise missing_path(path)
 
 
 def _look_with_hadoop(spark: SparkSession, path: str) -> bool:
@@ -330,21 +327,10 @@ def _look_with_hadoop(spark: SparkSession, path: str) -> bool:
     assert jvm is not None
     hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
     files = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
-    if not _has_wildcards(path):
+    if not has_wildcards(path):
         return bool(files.exists(hadoop_path))
     statuses = files.globStatus(hadoop_path)
     return statuses is not None and len(statuses) > 0
-
-
-def _missing(path: str) -> ConnectorError:
-    near = Path(path)
-    while not near.exists() and near != near.parent:
-        near = near.parent
-    hint = "" if "://" in path else f"; {str(near)!r} exists"
-    return ConnectorError(
-        f"there is nothing to read at {path!r}{hint}",
-        fix="correct the path; for a directory that is filled later, create it first",
-    )
 
 
 def explain_read_failure(error: BaseException) -> HeadraceError | None:

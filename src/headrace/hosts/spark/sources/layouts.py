@@ -1,6 +1,7 @@
 """How the rows of an opened source hold its records: said by who opened it, read in the workers.
 
     ROWS            one record a row: the columns of its type
+    LINES           one line of a table a row
     PICKLED_CELLS   a cell is a pickled list of records
     ARROW_CELLS     a cell is an Arrow batch of records
     PATHS           a cell is the path of a Parquet file that the worker reads itself
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from headrace.common.row_data_type import RowDataTypeInfo
 from headrace.data.records import Records
 from headrace.hosts.source_ranges import read_range
 from headrace.hosts.spark.sources.source_batches import SPLIT_COLUMN, TIMESTAMP_COLUMN
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from headrace.data.codec import Codec
     from headrace.spi.python_source import Offset, PythonSource
 
-__all__ = ["ARROW_CELLS", "PATHS", "PICKLED_CELLS", "ROWS", "RangesLayout", "SourceLayout"]
+__all__ = ["ARROW_CELLS", "LINES", "PATHS", "PICKLED_CELLS", "ROWS", "RangesLayout", "SourceLayout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,10 @@ class SourceLayout:
 
     def parts(
         self, batches: Iterable[pa.RecordBatch], codec: Codec
-    ) -> Iterator[tuple[str, Records]]:
+    ) -> Iterator[tuple[str, Records | None]]:
         """A source's batches cut by split; (split, records) in the order they came.
 
-        Without records: the split is known, and waits.
+        Without records: the split is known, and waits. None: it is not read any more.
         """
         for batch in batches:
             if batch.num_rows == 0:
@@ -95,7 +97,7 @@ class RangesLayout(SourceLayout):
 
     def parts(
         self, batches: Iterable[pa.RecordBatch], codec: Codec
-    ) -> Iterator[tuple[str, Records]]:
+    ) -> Iterator[tuple[str, Records | None]]:
         source = self.source
         assert source is not None
         named = source.has_splits()
@@ -103,7 +105,7 @@ class RangesLayout(SourceLayout):
             for cell in batch.column(0).to_pylist():
                 split, start, end = json.loads(cell)
                 if start == end:
-                    yield split, Records([])
+                    yield split, None if start is None else Records([])
                     continue
                 for records in read_range(source, split, start, end, codec):
                     yield split if named else "", records
@@ -139,6 +141,23 @@ def read_rows(batch: pa.RecordBatch, codec: Codec, times: list[Any] | None) -> I
     yield Records(timestamps=times, batch=data, codec=codec)
 
 
+def read_lines(batch: pa.RecordBatch, codec: Codec, times: list[Any] | None) -> Iterator[Records]:
+    """One line of a table a row; times have more digits in Spark than a column may have."""
+    from headrace.runtime.table.conversions import cut_to_precision
+
+    assert isinstance(codec.type_info, RowDataTypeInfo)
+    kinds = codec.type_info.get_data_types()
+    for records in read_rows(batch, codec, times):
+        found = records.columns
+        assert found is not None
+        columns = [
+            cut_to_precision(column, kind)
+            for column, kind in zip(found.columns, kinds, strict=True)
+        ]
+        lines = pa.RecordBatch.from_arrays(columns, schema=codec.schema)
+        yield Records(timestamps=times, batch=lines, codec=codec)
+
+
 def read_pickled_cells(
     batch: pa.RecordBatch, codec: Codec, times: list[Any] | None
 ) -> Iterator[Records]:
@@ -169,4 +188,5 @@ def read_paths(batch: pa.RecordBatch, codec: Codec, times: list[Any] | None) -> 
 ROWS = SourceLayout("rows", read_rows)
 PICKLED_CELLS = SourceLayout("pickled cells", read_pickled_cells)
 ARROW_CELLS = SourceLayout("arrow cells", read_arrow_cells)
+LINES = SourceLayout("lines", read_lines)
 PATHS = SourceLayout("paths", read_paths)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.collection.source import CollectionSource
 from headrace.connectors.files.source import FileSource
+from headrace.connectors.spark_tables.source import SparkTableSource
 from headrace.hosts.spark.sources.adapter import SourceOptions, SourceRequest
 from headrace.hosts.spark.sources.collection_reader import CollectionAdapter
 from headrace.hosts.spark.sources.dataframe_source import DataFrameAdapter, DataFrameSource
 from headrace.hosts.spark.sources.file_reader import FileAdapter
 from headrace.hosts.spark.sources.python_adapter import PythonSourceAdapter
+from headrace.hosts.spark.sources.spark_tables import SparkTableAdapter
 from headrace.spi.job_spec import JobSpec
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
@@ -50,6 +52,7 @@ ADAPTERS: SourceAdapters[SourceAdapter[Any]] = SourceAdapters(
         DataFrameSource: DataFrameAdapter(),
         FileSource: FileAdapter(),
         PythonSource: PythonSourceAdapter(),
+        SparkTableSource: SparkTableAdapter(),
     },
     fix="derive your source from PythonSource, or register a SourceAdapter for it",
 )

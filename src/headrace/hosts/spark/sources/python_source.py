@@ -234,7 +234,10 @@ class PythonSourceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 for piece in ranges:
                     yield ShippedPartition(self._read_here(*piece))
             return
-        sizes = [(source.records_between(*piece), piece) for piece in ranges]
+        sizes = [
+            (0 if low is None else source.records_between(split, low, high), (split, low, high))
+            for split, low, high in ranges
+        ]
         for task in spread_evenly(sizes, self._parallelism):
             yield RangesPartition(task)
 

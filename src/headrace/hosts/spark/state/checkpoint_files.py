@@ -9,7 +9,6 @@ control/restore.py
 
 from __future__ import annotations
 
-import json
 import re
 
 from headrace.errors import StateError
@@ -67,27 +66,6 @@ def forget_uncommitted_state(checkpoint: str) -> None:
             version = _VERSION.match(file.name)
             if version is not None and int(version[1]) > newest:
                 storage.delete(f"{folder}/{file.name}")
-
-
-def set_back_watermark(checkpoint: str, above_ms: int) -> None:
-    """Let event time start again if the last batch ended it: Spark keeps its watermark forever.
-
-    Args:
-        checkpoint: of a query that is not running.
-        above_ms: a watermark above this one is the end of event time.
-    """
-    storage = Storage.open(checkpoint)
-    batch = last_batch(checkpoint)
-    if batch is None or str(batch + 1) in {file.name for file in storage.list("offsets")}:
-        return  # nothing has ended, or a batch is to be run again as it was
-    for folder, field in (("offsets", "batchWatermarkMs"), ("commits", "nextBatchWatermarkMs")):
-        version, metadata, *rest = storage.read(f"{folder}/{batch}").decode().split("\n")
-        content = json.loads(metadata)
-        if content.get(field, 0) > above_ms:
-            content[field] = 0
-            kept = [version, json.dumps(content, separators=(",", ":")), *rest]
-            storage.write_atomic(f"{folder}/{batch}", "\n".join(kept).encode())
-            storage.delete(f"{folder}/.{batch}.crc")  # of the old content
 
 
 def replace_offsets(checkpoint: str, offsets: list[str | None]) -> None:

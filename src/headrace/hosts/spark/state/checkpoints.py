@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.connectors.files.file_log import why_not_for_spark
 from headrace.errors import ConnectorError, SavepointError
 from headrace.hosts.spark.state.checkpoint_files import last_batch, read_offsets, replace_offsets
 from headrace.hosts.spark.state.export import entries_frame
@@ -126,6 +127,13 @@ class SparkCheckpoints:
             if position is None:
                 offsets += [None] * width
                 continue
+            obstacle = why_not_for_spark(position.offsets[0])
+            if obstacle is not None:
+                raise SavepointError(
+                    f"source {position.source} {obstacle.what}",
+                    where=beginning.location,
+                    fix=obstacle.fix,
+                )
             if len(position.offsets) != width:
                 raise SavepointError(
                     f"source {position.source} reads {width} streams and had "

@@ -1,0 +1,1 @@
+"""Nexmark: the events, the queries, and one table of what was measured."""

@@ -1,0 +1,98 @@
+"""One table for all of Nexmark's queries: a row a query, a column a system.
+
+In: the results of run.py.  Out: cells, for the terminal and for docs/benchmarks.md (../report.py).
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from nexmark.queries import NAMES, query_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PREFIX = "nexmark-"
+JOBS = tuple(f"{PREFIX}{name}" for name in NAMES)
+STATELESS_JOBS = tuple(f"{PREFIX}q{number}" for number in (0, 1, 2, 14, 21, 22))
+# what Spark's own streaming can run in one query
+PYSPARK_JOBS = tuple(
+    f"{PREFIX}q{number}" for number in (0, 1, 2, 3, 5, 7, 8, 11, 14, 17, 20, 21, 22)
+)
+HEADRACE, PYSPARK, HEAP, ROCKSDB = (
+    f"nexmark_{system}" for system in ("headrace", "pyspark", "flink_heap", "flink_rocksdb")
+)
+HEADINGS = (
+    "query", "headrace", "PySpark by hand", "ratio", "Flink, heap", "Flink, RocksDB", "ratio",
+    "worker MB by quarter",
+)  # fmt: skip
+TITLE = "Nexmark: the queries as SQL, events/s of the input"
+WHAT = {
+    "q0": "projection", "q1": "decimals", "q2": "filter", "q3": "join", "q4": "join, MAX, AVG",
+    "q5": "sliding windows, window join", "q7": "tumbling windows, join",
+    "q8": "tumbling windows, window join", "q9": "join, Top-1", "q11": "sessions",
+    "q12": "processing-time windows", "q13": "temporal join", "q14": "filter, CASE, text",
+    "q15": "distinct counts", "q16": "distinct counts a channel", "q17": "GROUP BY",
+    "q18": "deduplication", "q19": "Top-10", "q20": "join", "q21": "regular expression",
+    "q22": "parts of a url",
+}  # fmt: skip
+
+Rates = dict[tuple[str, str], list[int]]
+
+
+def is_nexmark(job: str) -> bool:
+    return job in JOBS
+
+
+def rows(
+    rates: Rates, memory: dict[tuple[str, str], list[float]], problems: dict[tuple[str, str], str]
+) -> Iterator[list[str]]:
+    """One row a query that was run, and the medians of the ratios.
+
+    Args:
+        rates: events a second, by query's job and system, of every run.
+        memory: of headrace's largest worker, in MB.
+        problems: why a system did not run.
+    """
+    to_spark: list[float] = []
+    to_flink: list[float] = []
+    for job in JOBS:
+        if not any(found == job for found, _ in (*rates, *problems)):
+            continue
+        spark = _ratio(rates, job, PYSPARK)
+        flink = _ratio(rates, job, ROCKSDB)
+        to_spark += [] if spark is None else [spark]
+        to_flink += [] if flink is None else [flink]
+        cells = {system: _rate(rates, problems, job, system) for system in SYSTEMS}
+        query = query_of(job)
+        yield [
+            f"{query} ({WHAT[query]})", cells[HEADRACE], cells[PYSPARK], _text(spark),
+            cells[HEAP], cells[ROCKSDB], _text(flink),
+            " / ".join(f"{size:.0f}" for size in memory.get((job, HEADRACE), [])) or "-",
+        ]  # fmt: skip
+    yield ["median", "", "", _median(to_spark), "", "", _median(to_flink), ""]
+
+
+SYSTEMS = (HEADRACE, PYSPARK, HEAP, ROCKSDB)
+
+
+def _ratio(rates: Rates, job: str, other: str) -> float | None:
+    ours, theirs = rates.get((job, HEADRACE)), rates.get((job, other))
+    return statistics.median(ours) / statistics.median(theirs) if ours and theirs else None
+
+
+def _rate(rates: Rates, problems: dict[tuple[str, str], str], job: str, system: str) -> str:
+    if found := rates.get((job, system)):
+        return f"{statistics.median(found):,.0f}"
+    problem = problems.get((job, system), "")
+    return "failed" if problem.startswith("failed") else "-"
+
+
+def _text(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
+
+
+def _median(ratios: Iterable[float]) -> str:
+    found = list(ratios)
+    return _text(statistics.median(found) if found else None)

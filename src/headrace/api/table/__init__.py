@@ -1,0 +1,1 @@
+"""What users of the Table API write, and workers run.  Next: api/table/functions.py"""

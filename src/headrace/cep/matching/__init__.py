@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: lines of tables on the automaton of patterns."""

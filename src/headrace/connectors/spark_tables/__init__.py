@@ -1,0 +1,1 @@
+"""Tables that Spark knows by their names: table.py (the connector), source.py (what is read)."""

@@ -1,0 +1,63 @@
+// What limits a job, in sentences: the slow step, subtasks with too much, sources that lag.
+
+import { h } from "../dom.js";
+import { count, duration, percent } from "../format.js";
+import { panel } from "../parts.js";
+
+export function advice({ diagnosis }) {
+  const found = diagnosis
+    ? [
+        ...slow(diagnosis.slow),
+        ...(diagnosis.skews ?? []).map(skew),
+        ...(diagnosis.lags ?? []).filter(behind).map(lagging),
+      ]
+    : [];
+  return found.length > 0 && panel("What limits this job", h("ul.advice", {}, found));
+}
+
+const slow = (step) =>
+  step
+    ? [
+        h(
+          "li",
+          { key: "slow" },
+          h("span.tag.warn", {}, "slow"),
+          h(
+            "span",
+            {},
+            h("strong", {}, step.name),
+            `: ${step.reason || `busy ${percent(step.busy)} of the time`} `,
+            step.where && h("div.muted.code", {}, step.where),
+          ),
+        ),
+      ]
+    : [];
+
+const skew = ({ vertex, name, what, subtask, ratio }) =>
+  h(
+    "li",
+    { key: `skew ${vertex} ${what}` },
+    h("span.tag.warn", {}, "skew"),
+    h(
+      "span",
+      {},
+      "Subtask ",
+      h("strong", {}, count(subtask)),
+      ` of ${name} has ${Number(ratio).toFixed(1)} times the mean of ${what}.`,
+    ),
+  );
+
+const behind = (lag) => lag.pending_records > 0 || lag.records_lag_max > 0;
+const lagging = ({ vertex, name, pending_records: pending, records_lag_max: most, seconds }) =>
+  h(
+    "li",
+    { key: `lag ${vertex}` },
+    h("span.tag", {}, "lag"),
+    h(
+      "span",
+      {},
+      h("strong", {}, count(pending ?? most)),
+      ` records wait in front of ${name}`,
+      seconds ? `: ${duration(seconds * 1000)} of work.` : ".",
+    ),
+  );

@@ -1,0 +1,1 @@
+"""Queries as relational nodes, from names to steps.  Next: rel/nodes.py"""

@@ -1,0 +1,1 @@
+"""Names, types and functions: trees of syntax become nodes.  Next: rel/resolve/resolver.py"""

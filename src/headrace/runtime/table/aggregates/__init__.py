@@ -1,0 +1,1 @@
+"""Flink's aggregates, and those of users.  Next: runtime/table/aggregates/registry.py"""

@@ -1,0 +1,1 @@
+"""Joins of streams of lines.  Next: runtime/table/joins/regular.py"""

@@ -1,0 +1,1 @@
+"""Scalar expressions of SQL and the Table API, with Flink's meaning.  Next: scalars/nodes.py"""

@@ -1,0 +1,1 @@
+"""Catalogs: databases, tables, views and functions by name.  Next: table/catalogs/manager.py"""

@@ -1,0 +1,1 @@
+"""What an `Expression` of the Table API can do, topic by topic.  Next: table/expression.py"""

@@ -1,0 +1,46 @@
+"""A program that is killed again and again, at moments that a dice chooses.
+
+Used by tests/unit/testing/test_local_host_kills.py, test_continuous_kills.py beside it and
+tests/kafka/test_sink_job_kills.py.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def kill_again_and_again(command: list[str], progress: Callable[[], int], seed: int) -> None:
+    """Kill a program four times, each time after some progress; then let it come to its end.
+
+    Args:
+        command: starts it.
+        progress: a number that grows while it works.
+        seed: of the dice.
+    """
+    dice = random.Random(seed)
+    killed = 0
+    for _ in range(4):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        before = progress()
+        deadline = time.monotonic() + 60
+        while process.poll() is None and progress() < before + 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        time.sleep(dice.random() * 0.1)
+        killed += process.poll() is None
+        process.kill()
+        process.communicate()
+    assert killed >= 3
+    run_to_end(command)
+
+
+def run_to_end(command: list[str]) -> None:
+    """Run a program that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr

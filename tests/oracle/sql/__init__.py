@@ -1,0 +1,1 @@
+"""Whole SQL queries on PyFlink and on headrace: their changelogs and tables must be equal."""

@@ -1,0 +1,91 @@
+"""Subqueries in every place where an expression may stand, and LATERAL queries."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from oracle.sql.model import SqlCase
+
+
+def sub(name: str, sql: str, *, refused: bool = False) -> SqlCase:
+    """Two sources race, and the operators are the same in BATCH mode."""
+    return SqlCase(
+        name,
+        sql,
+        ("orders", "users"),
+        compare="table",
+        modes=("streaming",),
+        refused=refused,
+    )
+
+
+CASES = [
+    sub("or_exists", "SELECT id FROM orders o WHERE a > 6 OR EXISTS (SELECT 1 FROM users u WHERE u.name = o.k)"),
+    sub("or_exists_uncorrelated", "SELECT id FROM orders WHERE a > 6 OR EXISTS (SELECT 1 FROM users WHERE age > 100)"),
+    sub("or_in", "SELECT id FROM orders WHERE a > 6 OR k IN (SELECT name FROM users)"),
+    sub("or_not_in", "SELECT id FROM orders WHERE a > 6 OR k NOT IN (SELECT name FROM users)"),
+    sub("or_not_in_correlated", "SELECT id FROM orders o WHERE a > 6 OR a NOT IN (SELECT age FROM users u WHERE u.name = o.k)"),
+    sub("not_in_correlated", "SELECT id FROM orders o WHERE a NOT IN (SELECT age FROM users u WHERE u.name = o.k)"),
+    sub("not_in_nothing", "SELECT id FROM orders o WHERE a NOT IN (SELECT age FROM users u WHERE u.age > 100)"),
+    sub("not_in_with_null_correlated", "SELECT id FROM orders o WHERE a NOT IN (SELECT age FROM users u WHERE u.name = o.k OR u.age IS NULL)"),
+    sub("count_of_nothing", "SELECT id, (SELECT COUNT(*) FROM users WHERE age > 100) FROM orders WHERE 2 > (SELECT COUNT(*) + 1 FROM users WHERE age > 100)"),
+    sub("select_count_of_nothing", "SELECT id, (SELECT COUNT(*) FROM users WHERE age > 100), (SELECT COALESCE(MAX(age), 3) FROM users WHERE age > 100) FROM orders"),
+    sub("select_exists", "SELECT id, EXISTS (SELECT 1 FROM users u WHERE u.name = o.k) FROM orders o"),
+    sub("select_in", "SELECT id, k IN (SELECT name FROM users) FROM orders"),
+    sub("select_in_without_null", "SELECT id, k IN (SELECT name FROM users WHERE name IS NOT NULL) FROM orders"),
+    sub("select_not_in", "SELECT id, a NOT IN (SELECT age - 35 FROM users) FROM orders"),
+    sub("case_when_exists", "SELECT id, CASE WHEN EXISTS (SELECT 1 FROM users u WHERE u.name = o.k) THEN 'yes' ELSE 'no' END FROM orders o"),
+    sub("case_of_scalars", "SELECT id, CASE WHEN a > (SELECT AVG(a) FROM orders) THEN (SELECT MAX(age) FROM users) ELSE 0 END FROM orders"),
+    sub("case_when_in", "SELECT id FROM orders WHERE CASE WHEN k IN (SELECT name FROM users) THEN a ELSE 9 END > 4"),
+    sub("count_plus_one", "SELECT id, (SELECT COUNT(*) + 1 FROM users u WHERE u.name = o.k) FROM orders o"),
+    sub("count_and_sum", "SELECT id, (SELECT COUNT(*) + SUM(age) FROM users u WHERE u.name = o.k) FROM orders o"),
+    sub("coalesced_sum", "SELECT id, COALESCE((SELECT SUM(age) FROM users u WHERE u.name = o.k), 0) FROM orders o"),
+    sub("coalesce_within", "SELECT id, (SELECT COALESCE(SUM(age), -1) FROM users u WHERE u.name = o.k) FROM orders o"),
+    sub("scalar_with_having", "SELECT id, (SELECT COUNT(*) FROM users u WHERE u.name = o.k HAVING COUNT(*) > 1) FROM orders o"),
+    sub("scalar_less", "SELECT id, (SELECT MIN(age) FROM users u WHERE u.age > o.b) FROM orders o"),
+    sub("scalar_less_count", "SELECT id, (SELECT COUNT(*) FROM users u WHERE u.age > o.b) FROM orders o"),
+    sub("scalar_less_where", "SELECT id FROM orders o WHERE a > (SELECT MIN(age) - 35 FROM users u WHERE u.age > o.b)"),
+    sub("scalar_row", "SELECT id, (SELECT city FROM users u WHERE u.name = o.k AND u.age > 15) FROM orders o"),
+    sub("scalar_row_limit", "SELECT id, (SELECT city FROM users u WHERE u.name = o.k ORDER BY age LIMIT 1) FROM orders o", refused=True),
+    sub("scalar_of_both", "SELECT id, (SELECT MAX(u.age + o.a) FROM users u WHERE u.name = o.k) FROM orders o"),
+    sub("scalar_select_of_outside", "SELECT id, (SELECT MAX(u.age) + o.a FROM users u WHERE u.name = o.k) FROM orders o", refused=True),
+    sub("scalar_beside_groups", "SELECT k, COUNT(*), (SELECT MAX(age) FROM users) FROM orders GROUP BY k"),
+    sub("scalar_beside_groups_correlated", "SELECT k, COUNT(*), (SELECT MAX(age) FROM users u WHERE u.name = o.k) FROM orders o GROUP BY k", refused=True),
+    sub("exists_beside_groups", "SELECT k, SUM(a), EXISTS (SELECT 1 FROM users u WHERE u.name = o.k) FROM orders o GROUP BY k", refused=True),
+    sub("having_in", "SELECT k, COUNT(*) FROM orders GROUP BY k HAVING k IN (SELECT name FROM users)"),
+    sub("having_exists", "SELECT k, COUNT(*) FROM orders o GROUP BY k HAVING EXISTS (SELECT 1 FROM users u WHERE u.name = o.k)", refused=True),
+    sub("having_not_exists", "SELECT k, COUNT(*) FROM orders o GROUP BY k HAVING NOT EXISTS (SELECT 1 FROM users u WHERE u.name = o.k)", refused=True),
+    sub("having_between", "SELECT k, SUM(a) FROM orders GROUP BY k HAVING SUM(a) BETWEEN (SELECT MIN(age) FROM users) AND (SELECT MAX(age) FROM users)"),
+    sub("having_sum_in", "SELECT k, SUM(a) FROM orders GROUP BY k HAVING SUM(a) - 1 IN (SELECT age FROM users)"),
+    sub("aggregate_of_scalar", "SELECT SUM(a + (SELECT MIN(age) FROM users)) FROM orders"),
+    sub("aggregate_of_scalar_correlated", "SELECT k, SUM((SELECT MIN(age) FROM users u WHERE u.name = o.k)) FROM orders o GROUP BY k"),
+    sub("grouped_by_scalar", "SELECT a > (SELECT MIN(a) FROM orders), COUNT(*) FROM orders GROUP BY a > (SELECT MIN(a) FROM orders)"),
+    sub("join_on_scalar", "SELECT o.id, u.city FROM orders o JOIN users u ON o.k = u.name AND u.age > (SELECT MIN(age) + 20 FROM users)"),
+    sub("join_on_in", "SELECT o.id, u.city FROM orders o JOIN users u ON o.k = u.name AND u.city IN (SELECT city FROM users WHERE age > 15)", refused=True),
+    sub("left_join_on_scalar", "SELECT o.id, u.city FROM orders o LEFT JOIN users u ON o.k = u.name AND u.age > (SELECT MIN(age) + 20 FROM users)"),
+    sub("two_levels", "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM users u WHERE u.name = o.k AND EXISTS (SELECT 1 FROM orders p WHERE p.k = u.name AND p.a > 5))"),
+    sub("two_levels_outside", "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM users u WHERE u.name = o.k AND EXISTS (SELECT 1 FROM orders p WHERE p.k = u.name AND p.a > o.a))"),
+    sub("all_of", "SELECT id FROM orders WHERE b > ALL (SELECT age FROM users WHERE age IS NOT NULL)"),
+    sub("all_with_null", "SELECT id FROM orders WHERE b > ALL (SELECT age FROM users)"),
+    sub("any_of", "SELECT id FROM orders WHERE b < ANY (SELECT age FROM users)"),
+    sub("some_correlated", "SELECT id FROM orders o WHERE b < SOME (SELECT age FROM users u WHERE u.name = o.k)"),
+    sub("equal_any", "SELECT id FROM orders WHERE k = ANY (SELECT name FROM users)"),
+    sub("exists_of_count", "SELECT id FROM orders o WHERE EXISTS (SELECT COUNT(*) FROM users u WHERE u.name = o.k)"),
+    sub("not_exists_less", "SELECT id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.age < o.b AND u.name <> o.k)"),
+    sub("exists_of_union", "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM users u WHERE u.name = o.k UNION ALL SELECT 2 FROM orders p WHERE p.a = o.a + 1)", refused=True),
+    sub("in_correlated_groups", "SELECT id FROM orders o WHERE a IN (SELECT MAX(p.a) FROM orders p WHERE p.k = o.k)"),
+    sub("not_scalar_null", "SELECT id FROM orders o WHERE (SELECT MAX(age) FROM users u WHERE u.name = o.k) IS NULL"),
+    sub("distinct_of_scalar", "SELECT DISTINCT (SELECT MAX(age) FROM users u WHERE u.name = o.k) FROM orders o"),
+    sub("lateral_groups", "SELECT o.id, t.city, t.c FROM orders o, LATERAL (SELECT city, COUNT(*) AS c FROM users u WHERE u.name = o.k GROUP BY city) t"),
+    sub("lateral_of_both", "SELECT o.id, t.x FROM orders o, LATERAL (SELECT u.age + o.a AS x FROM users u WHERE u.name = o.k) t"),
+    sub("lateral_less", "SELECT o.id, t.city FROM orders o JOIN LATERAL (SELECT city FROM users u WHERE u.age < o.b) t ON TRUE"),
+    sub("lateral_on", "SELECT o.id, t.city FROM orders o JOIN LATERAL (SELECT city, age FROM users u WHERE u.name = o.k) t ON t.age > o.a"),
+    sub("lateral_left_count", "SELECT o.id, t.c FROM orders o LEFT JOIN LATERAL (SELECT COUNT(*) AS c FROM users u WHERE u.name = o.k) t ON t.c > 0"),
+    sub("lateral_left_top", "SELECT u.name, t.id, t.a FROM (SELECT DISTINCT name FROM users) u LEFT JOIN LATERAL (SELECT id, a FROM orders o WHERE o.k = u.name ORDER BY a DESC, id LIMIT 2) t ON TRUE", refused=True),
+    sub("lateral_top_one", "SELECT u.name, t.id FROM (SELECT DISTINCT name FROM users) u, LATERAL (SELECT id FROM orders o WHERE o.k = u.name ORDER BY a DESC, id LIMIT 1) t", refused=True),
+    sub("lateral_top_offset", "SELECT u.name, t.id FROM (SELECT DISTINCT name FROM users) u, LATERAL (SELECT id FROM orders o WHERE o.k = u.name ORDER BY a DESC, id LIMIT 2 OFFSET 1) t", refused=True),
+    sub("lateral_uncorrelated", "SELECT o.id, t.m FROM orders o, LATERAL (SELECT MAX(age) AS m FROM users) t"),
+    sub("lateral_distinct", "SELECT o.id, t.name FROM orders o, LATERAL (SELECT DISTINCT name FROM users u WHERE u.name = o.k) t"),
+    sub("lateral_twice", "SELECT o.id, t.m, s.n FROM orders o, LATERAL (SELECT MAX(age) AS m FROM users u WHERE u.name = o.k) t, LATERAL (SELECT COUNT(*) AS n FROM users u WHERE u.age < t.m) s"),
+    sub("lateral_without_from", "SELECT o.id, t.x FROM orders o, LATERAL (SELECT o.a + 1 AS x) t", refused=True),
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""TPC-H: tables of our own making, and the 22 queries in words that all engines understand."""

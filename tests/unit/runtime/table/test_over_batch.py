@@ -1,0 +1,77 @@
+"""OVER in BATCH mode against frames by definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.common.data_types import DataTypes
+from headrace.runtime.table.over import OverSpec, over_operator
+from headrace.scalars.aggregates import AggregateCall
+from table_operators import INT, STRING, lines_of, whole_input
+
+BIGINT, DOUBLE = DataTypes.BIGINT(), DataTypes.DOUBLE()
+COUNT = AggregateCall("COUNT", (), BIGINT)
+SUM = AggregateCall("SUM", (2,), INT)
+MIN = AggregateCall("MIN", (2,), INT)
+
+
+def run(calls: tuple[AggregateCall, ...], lines: list[Any], **frame: Any) -> list[Any]:
+    frame.setdefault("order", ((1, False, False),))
+    spec = OverSpec(calls, domain="other", **frame)
+    columns = (STRING, INT, INT)
+    operator = over_operator(
+        spec, lines_of(*columns), lines_of(*columns, *(c.type for c in calls)), bounded=True
+    )
+    return [line[1:] for line in whole_input(operator, [("+I", *line) for line in lines], (0,))]
+
+
+bounds = st.one_of(st.none(), st.integers(-2, 3))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=8),
+    bounds, bounds, st.booleans(), st.booleans(),
+)  # fmt: skip
+def test_frames_hold_what_they_are_said_to(
+    pairs: list[tuple[int, int]], preceding: Any, following: Any, rows: bool, down: bool
+) -> None:
+    lines = [("a", order, value) for order, value in pairs]
+    found = run(
+        (COUNT, SUM, MIN), lines,
+        order=((1, down, False),), rows=rows, preceding=preceding, following=following,
+    )  # fmt: skip
+    ordered = sorted(lines, key=lambda line: -line[1] if down else line[1])
+    expected = []
+    places = [n if rows else -line[1] if down else line[1] for n, line in enumerate(ordered)]
+    for line, mine in zip(ordered, places, strict=True):
+        inside = [
+            other[2]
+            for other, place in zip(ordered, places, strict=True)
+            if (preceding is None or place >= mine - preceding)
+            and (following is None or place <= mine + following)
+        ]
+        results = (len(inside), sum(inside) if inside else None, min(inside, default=None))
+        expected.append((*line, *results))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (AggregateCall("ROW_NUMBER", (), BIGINT), [1, 2, 3, 4, 5]),
+        (AggregateCall("RANK", (), BIGINT), [1, 2, 2, 4, 5]),
+        (AggregateCall("DENSE_RANK", (), BIGINT), [1, 2, 2, 3, 4]),
+        (AggregateCall("PERCENT_RANK", (), DOUBLE), [0.0, 0.25, 0.25, 0.75, 1.0]),
+        (AggregateCall("CUME_DIST", (), DOUBLE), [0.2, 0.6, 0.6, 0.8, 1.0]),
+        (AggregateCall("NTILE", (2,), BIGINT), [1, 1, 1, 2, 2]),
+        (AggregateCall("LEAD", (1,), INT), [20, 20, 30, 40, None]),
+        (AggregateCall("LAG", (1,), INT), [None, 10, 20, 20, 30]),
+    ],
+)
+def test_functions_of_order(call: AggregateCall, expected: list[Any]) -> None:
+    lines = [("a", order, 2) for order in (20, 10, 20, 40, 30)]
+    assert [line[-1] for line in run((call,), lines)] == expected
