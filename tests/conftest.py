@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -31,6 +32,9 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 _HOME = tempfile.mkdtemp(prefix="headrace-test-home-")
 os.environ["HEADRACE_HOME"] = _HOME
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+
+# One for all processes of a run: each of them must collect the same tests.
+os.environ.setdefault("HEADRACE_ORACLE_SEED", str(random.SystemRandom().randrange(10**6)))
 
 # Shared machines are slow at times: neither a slow example nor slow making of one is a failure.
 settings.register_profile(

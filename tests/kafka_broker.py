@@ -202,7 +202,7 @@ def _properties(folder: Path, port: int, controller_port: int) -> dict[str, str]
         "transaction.state.log.num.partitions": "4",
         "group.initial.rebalance.delay.ms": "0",
         "auto.create.topics.enable": "false",
-        # Retention goes by the timestamps that tests write, years ago; it is looked at every 5 minutes.
+        # Retention goes by timestamps, which tests choose, and looks at them every five minutes.
         "log.retention.ms": "-1",
     }
 

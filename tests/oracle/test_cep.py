@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from oracle.cep.cases import Case, Json
 
 FULL = os.environ.get("HEADRACE_ORACLE") == "full"
-SEED = int(os.environ.get("HEADRACE_ORACLE_SEED", random.SystemRandom().randrange(10**6)))
+SEED = int(os.environ["HEADRACE_ORACLE_SEED"])
 FRESH = 5000 if FULL else 60
 STORED = golden.read()
 
