@@ -40,6 +40,7 @@ BASELINE = {
     "sql-group-by": "sql_group_by_row-by-row",
     "sql-windows": "sql_windows",
     "cep": "headrace_cep_j1",
+    "cep-growth": "headrace_cep_growth",
     "control": "headrace_alone",
 }
 # Python is compared to Python.
@@ -72,6 +73,7 @@ TITLES = {
     "sql-group-by": "SQL: COUNT, SUM and MAX of 10,000 keys, every change of every row",
     "sql-windows": "SQL: Nexmark's q5, sliding windows, over more events: memory",
     "cep": "a pattern of three steps within a minute, 10,000 keys, one event in ten a candidate",
+    "cep-growth": "the same pattern over more events: how much state there is",
     "kafka-sink": "strings from one topic into another, exactly once against at least once",
     "control": "the job `state` beside a dispatcher that 100 clients ask every second",
 }
@@ -107,6 +109,7 @@ LABELS = {
     "pyspark_ads_kafka": "PySpark by hand (DataFrames; Kafka by a Python data source)",
     "headrace_ads": "headrace (from Kafka, Python functions)",
     "headrace_ads_sql": "headrace (from Kafka, SQL)",
+    "headrace_ads_continuous": "headrace (from Kafka, Python functions, continuous mode)",
     "pyflink_ads": "PyFlink (from Kafka, process mode, best settings; an eighth of the events)",
     "latency_continuous": "headrace (continuous)",
     "latency_micro_batch": "headrace (micro-batches)",
@@ -132,6 +135,7 @@ LABELS = {
     "headrace_cep_j1": "headrace (the job `state` on the same events, discarding sink)",
     "headrace_cep_functions": "headrace (conditions as Python functions, discarding sink)",
     "headrace_cep_columns": "headrace (conditions as column expressions, discarding sink)",
+    "headrace_cep_growth": "headrace (conditions as column expressions, discarding sink)",
     "pyflink_cep_python": "PyFlink (MATCH_RECOGNIZE, a Python function; a quarter of the events)",
     "pyflink_cep_sql": "Flink (MATCH_RECOGNIZE in SQL only: Java's CEP, no Python)",
     "sql_group_by_row-by-row": "headrace (the operator alone, row by row, state written)",
@@ -151,6 +155,7 @@ class Result:
     batch_ms: list[int] = field(default_factory=list)
     worker_rss_mb: list[float] = field(default_factory=list)
     latency_ms: list[float] = field(default_factory=list)  # p50, p99, p99.9, the largest
+    state_bytes: list[tuple[int, int]] = field(default_factory=list)  # after how many events
     problem: str = ""
     note: str = ""
 
@@ -323,6 +328,8 @@ def write_page(results: list[Result], setting: Setting, folder: Path) -> None:
         text += [f"| {' | '.join(line.cells())} |" for line in lines_of(results, job)]
         if job == "continuous":
             text += ["", "![latency and throughput by buffer timeout](continuous-latency.svg)"]
+        if job == "cep-growth":
+            text += ["", "![state by events](cep-growth.svg)"]
     if lines := nexmark_rows(results):
         text += ["", f"## {nexmark.TITLE}", "", f"{nexmark_sizes(setting)}.", ""]
         rule = ["---", *["---:"] * (len(nexmark.HEADINGS) - 1)]
@@ -331,6 +338,7 @@ def write_page(results: list[Result], setting: Setting, folder: Path) -> None:
     (folder / "benchmarks.md").write_text("\n".join(text))
     draw(results, folder / "benchmarks.svg")
     draw_curve(results, folder / "continuous-latency.svg")
+    draw_growth(results, folder / "cep-growth.svg")
 
 
 NOTES = """\
@@ -428,5 +436,22 @@ def draw_curve(results: list[Result], file: Path) -> None:
     panel.yaxis.set_major_formatter("{x:,.0f}")
     panel.spines[["top", "right"]].set_visible(False)
     panel.legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+
+
+def draw_growth(results: list[Result], file: Path) -> None:
+    """Draws how much state a pattern has, after how many events."""
+    points = next((r.state_bytes for r in results if r.state_bytes), [])
+    if not points:
+        return
+    plt = plots()
+    figure, panel = plt.subplots(figsize=(8, 3))
+    events, sizes = zip(*points, strict=True)
+    panel.plot([count / 1e6 for count in events], [size / 1e6 for size in sizes], color="#d1495b")
+    panel.set_ylim(bottom=0)
+    panel.set_xlabel("million events")
+    panel.set_ylabel("MB of state")
+    panel.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(file, metadata={"Date": None})

@@ -88,6 +88,7 @@ SYSTEMS = (
     System("pyspark_ads_kafka", "pyspark_ads_kafka.py", ("kafka-ads",), reads="topic"),
     System("headrace_ads", "headrace_kafka.py", ("kafka-ads",), reads="topic"),
     System("headrace_ads_sql", "headrace_kafka.py", ("kafka-ads",), variant="sql", reads="topic"),
+    System("headrace_ads_continuous", "headrace_ads_continuous.py", ("kafka-ads",), reads="topic"),
     System(
         "pyflink_ads",
         "pyflink_ads.py",
@@ -151,6 +152,7 @@ SYSTEMS = (
         System(f"headrace_cep_{variant}", "headrace_cep.py", ("cep",), variant)
         for variant in ("j1", "functions", "columns")
     ),
+    System("headrace_cep_growth", "headrace_cep.py", ("cep-growth",), "growth"),
     *(
         System(
             f"pyflink_cep_{variant}",
@@ -165,6 +167,13 @@ SYSTEMS = (
     ),
     System("sql_windows", "nexmark_headrace.py", ("sql-windows",), "q5", reads="nexmark"),
     System("nexmark_headrace", "nexmark_headrace.py", NEXMARK_JOBS, reads="nexmark"),
+    System(
+        "nexmark_headrace_mini_batch",
+        "nexmark_headrace.py",
+        ("nexmark-q17",),
+        "mini-batch",
+        reads="nexmark",
+    ),
     System("nexmark_pyspark", "nexmark_pyspark.py", NEXMARK_PYSPARK_JOBS, reads="nexmark"),
     *(
         System(
@@ -217,6 +226,8 @@ NEXMARK_STATELESS = Size(events=4_000_000, rows_per_file=200_000, warmup_events=
 # long enough to see whether memory grows with events: 800 s of event time
 SQL_WINDOWS = Size(events=8_000_000, rows_per_file=200_000, warmup_events=800_000)
 NEXMARK_QUICK = Size(events=400_000, rows_per_file=50_000, warmup_events=200_000)
+# patterns: whether state grows with events
+GROWTH = Size(events=10_000_000, rows_per_file=200_000, warmup_events=800_000)
 SIZES = {
     "reduce": (FULL, QUICK),
     "state": (HALF, QUICK_HALF),
@@ -240,6 +251,7 @@ SIZES = {
     "sql-group-by": (FULL, QUICK),
     "sql-windows": (SQL_WINDOWS, NEXMARK_QUICK),
     "cep": (HALF, QUICK_HALF),
+    "cep-growth": (GROWTH, QUICK_HALF),
     **{
         job: (NEXMARK_STATELESS if job in NEXMARK_STATELESS_JOBS else NEXMARK, NEXMARK_QUICK)
         for job in NEXMARK_JOBS
@@ -248,7 +260,8 @@ SIZES = {
 JOBS = tuple(SIZES)
 # jobs and systems that take minutes, and are not compared with anything
 ONCE = (
-    "large-values", "savepoint", "recovery", "headrace_idle", "sql-windows", *NEXMARK_JOBS,
+    "large-values", "savepoint", "recovery", "headrace_idle", "sql-windows", "cep-growth",
+    *NEXMARK_JOBS,
 )  # fmt: skip
 # one word for all of Nexmark's queries
 FAMILIES = {"nexmark": NEXMARK_JOBS}
@@ -360,6 +373,7 @@ def run_once(system: System, job: str, size: Size, folder: Path, servers: Server
         batch_ms=line.get("batch_ms", []),
         worker_rss_mb=line.get("worker_rss_mb", []),
         latency_ms=line.get("latency_ms", []),
+        state_bytes=line.get("state_bytes", []),
         note=line.get("note", ""),
     )
 

@@ -95,12 +95,12 @@ class Server:
     def answers(self) -> bool:
         raise NotImplementedError
 
-    def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
+    def stop(self, sign: signal.Signals = signal.SIGTERM) -> None:
         if self.process is not None:
             self.process.send_signal(sign)
             try:
                 self.process.wait(_PATIENCE_S)
-            except subprocess.TimeoutExpired:  # children of a run in the background ignore SIGINT
+            except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait(_PATIENCE_S)
             self.process = None
@@ -108,6 +108,10 @@ class Server:
 
 class PostgresServer(Server):
     """Database and user are called headrace."""
+
+    def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
+        """At once: SIGTERM would wait for its clients."""
+        super().stop(sign)
 
     @property
     def url(self) -> str:

@@ -2,13 +2,15 @@
 
 Variant `functions`: conditions are Python functions.  Variant `columns`: column expressions.
 Variant `j1`: the job `state` of headrace_keyed.py with a sink in the worker, on the same events;
-the bar is half of its rate.
+the bar is half of its rate.  Variant `growth`: as `columns`, and how much state there is after how
+many events, by the job's own checkpoints.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -18,8 +20,10 @@ from headrace_window import BOUND, Event, events_of
 from measure import arguments, measure_query, spark_session
 
 from headrace.cep import CEP, MatchedEvents, Pattern
-from headrace.common import Types
+from headrace.common import Configuration, Types
 from headrace.connectors.discarding import DiscardingSink
+from headrace.control.registry import JobRegistry
+from headrace.control.views.reader import JobViews
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.expressions import col
 
@@ -59,14 +63,26 @@ def build(variant: str, env: StreamExecutionEnvironment, data: Path) -> DataStre
         return headrace_keyed.build("state", headrace_keyed.events_of(env, data))
     events = events_of(env, data, BOUND.with_timestamp_assigner("ts"))
     keyed = events.key_by("key", key_type=Types.LONG())
-    pattern = three_steps(COLUMNS if variant == "columns" else FUNCTIONS)
+    pattern = three_steps(FUNCTIONS if variant == "functions" else COLUMNS)
     return CEP.pattern(keyed, pattern).select(found, RESULT)
+
+
+def state_sizes(jobs: Path) -> list[tuple[int, int]]:
+    """(events so far, bytes of state) at each checkpoint of the only job of a registry."""
+    views = JobViews(JobRegistry(jobs))
+    [job] = views.overview()
+    history = views.checkpoints(job.job_id).history[::-1]
+    events = accumulate(checkpoint.records for checkpoint in history)
+    return list(zip(events, (each.state_bytes for each in history), strict=True))
 
 
 def main() -> None:
     options = arguments()
     spark = spark_session(options.scratch)
-    env = StreamExecutionEnvironment.get_execution_environment()
+    configuration = Configuration()
+    configuration.set_string("headrace.jobs.dir", str(options.scratch / "jobs"))
+    configuration.set_string("web.checkpoints.history", "1000")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     build(options.variant, env, options.data).sink_to(DiscardingSink())
     measure_query(
@@ -74,6 +90,9 @@ def main() -> None:
         lambda: env.execute("bench"),
         system=f"headrace_cep_{options.variant}",
         every_batch=True,
+        more=(lambda: {"state_bytes": state_sizes(options.scratch / "jobs")})
+        if options.variant == "growth"
+        else dict,
     )
     spark.stop()
 

@@ -145,6 +145,7 @@ def measure_query(
     system: str,
     every_batch: bool = False,
     note: Callable[[], str] = str,
+    more: Callable[[], dict[str, Any]] = dict,
 ) -> None:
     """Runs one Spark query to its end and reports its steady state from Spark's own progress.
 
@@ -154,6 +155,7 @@ def measure_query(
         system: what to report it as.
         every_batch: count the time of batches without events as well: they fire windows.
         note: asked after the run.
+        more: likewise, further fields of the report.
     """
     memory = WorkerMemory()
     began = time.perf_counter()
@@ -187,6 +189,7 @@ def measure_query(
         batch_ms=[batch["batchDuration"] for _, batch in progress],
         worker_rss_mb=memory.quarters(),
         note=note(),
+        **more(),
     )
 
 

@@ -28,6 +28,8 @@ from pattern_jobs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pyspark.sql import SparkSession
+
 pytestmark = pytest.mark.spark
 
 
@@ -122,6 +124,36 @@ def test_a_failure_amid_partial_matches_changes_nothing(tmp_path: Path) -> None:
     job.broken.unlink()
     wait_until(lambda: job.results() == FOUND, lambda: str(job.results()))
     client.cancel().result()
+
+
+def test_a_worker_that_is_killed_amid_partial_matches_changes_nothing(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    job = Job("spark", tmp_path, spark)
+    job.broken.write_text("yes")
+    broken = str(job.broken)
+
+    def is_three(event: Any) -> bool:
+        import os
+        import signal
+        from pathlib import Path
+
+        if event[1] == 63 and Path(broken).exists():
+            Path(broken).unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return bool(event[1] % 10 == 3)
+
+    env = job.env(
+        restart_strategy__type="fixed-delay",
+        restart_strategy__fixed_delay__delay="100 ms",
+        source__max_records_per_batch="2",
+    )
+    pattern = digits(("one", "two")).followed_by("three").where(is_three)
+    write_matches(job, env, pattern, bounded=True)
+    job.write("a", *EVENTS)
+    env.execute("digits")
+    assert not job.broken.exists()
+    assert job.results() == FOUND
 
 
 def test_a_savepoint_shows_the_partial_matches(tmp_path: Path) -> None:
