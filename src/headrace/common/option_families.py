@@ -58,7 +58,10 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("metrics.internal.", _METRICS),
     _accepted("metrics.job.", _METRICS),
     _accepted("metrics.latency.history-size", _METRICS),
-    _accepted("metrics.reporter", _METRICS),
+    _accepted(
+        "metrics.reporter",
+        "there are reporters to Prometheus and OpenTelemetry, and neither has this setting",
+    ),
     _accepted("metrics.scope.", _METRICS),
     _accepted("metrics.system-resource", _METRICS),
     _accepted("rest.async.", _NO_REST),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from headrace.common.cluster_options import CLUSTER_OPTIONS
 from headrace.common.config_options import ConfigOption, Effect, as_text
 from headrace.common.foreign_table_options import FOREIGN_TABLE_OPTIONS
-from headrace.common.metric_options import METRIC_OPTIONS
+from headrace.common.metric_options import METRIC_OPTIONS, reporter_option
 from headrace.common.option_families import FAMILIES
 from headrace.common.scaling_options import SCALING_OPTIONS
 from headrace.common.security_options import SECURITY_OPTIONS
@@ -573,7 +573,7 @@ _OLD_KEYS = {
 
 def find_option(key: str) -> ConfigOption[OptionValue] | None:
     """The option of a key, also under its name of Flink 1.x; None if it is not known."""
-    return OPTIONS.get(_OLD_KEYS.get(key, key))
+    return OPTIONS.get(_OLD_KEYS.get(key, key)) or reporter_option(key)
 
 
 def looks_like_an_option(key: str) -> bool:

@@ -8,6 +8,7 @@ control/job.py
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,7 @@ from headrace.control.job import Job
 from headrace.control.job_dir import JobDir, new_job_id
 from headrace.control.metrics_port import MetricsPort
 from headrace.control.orders import Orders, take_orders
+from headrace.control.otel_reporter import OtelReporter, is_started, otel_settings
 from headrace.control.registry import JobRegistry
 from headrace.control.restore import check, compare, declared_types, restore, restored_states
 from headrace.control.savepoints import read_savepoint
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from headrace.control.history import JobAbout
     from headrace.control.job_dir import Identity
     from headrace.control.metrics import JobMetrics
+    from headrace.control.registry import JobRecord
     from headrace.control.restore import Match
     from headrace.control.savepoints import StoredSavepoint
     from headrace.graph.nodes import Step
@@ -312,7 +315,7 @@ def _job(
         ),
         take_savepoint=partial(take_savepoint, snapshot),
         savepoint_folder=lambda folder: _savepoint_folder(folder, spec, physical),
-        on_end=lambda job: _end(job, agent, port, job_dir, spec),
+        on_end=lambda job: _end(job, agent, reporters, job_dir, spec),
         in_batch_mode=physical.batch,
     )
     record = new_record(
@@ -330,16 +333,25 @@ def _job(
     if orders.fence is not None:
         continue_record(record, registry.get(job_id))
     history = None if spec.kind == "preview" else _history(job_id, facts, host, spec, registry)
-    port = None if spec.kind == "preview" else _metrics_port(job_id, spec, registry)
-    if port is not None:
-        record.web = {**record.web, "prometheus": port.address}
+    reporters = [] if spec.kind == "preview" else _reporters(job_id, spec, registry, record)
     agent = JobAgent(job, registry, record, claimed.lease, history)
     return job, agent
 
 
-def _metrics_port(job_id: str, spec: JobSpec, registry: JobRegistry) -> MetricsPort | None:
+def _reporters(
+    job_id: str, spec: JobSpec, registry: JobRegistry, record: JobRecord
+) -> list[MetricsPort | OtelReporter]:
+    """Whoever tells others of the job's metrics; all that can be refused is, before one starts."""
+    settings = spec.configuration()
+    senders = [OtelReporter(each, registry, job_id) for each in otel_settings(settings)]
     number = spec.option("metrics.reporter.prom.port")
-    return None if number is None else MetricsPort(registry, job_id, number)
+    ports = []
+    if number is not None and is_started(settings, "prom"):
+        ports.append(MetricsPort(registry, job_id, number))
+        record.web = {**record.web, "prometheus": ports[0].address}
+    for each in senders:
+        each.start()
+    return [*ports, *senders]
 
 
 def _history(
@@ -408,18 +420,21 @@ def _check_sources(physical: PhysicalPlan, savepoint: StoredSavepoint) -> None:
 
 
 def _end(
-    job: Job, agent: JobAgent, port: MetricsPort | None, job_dir: JobDir, spec: JobSpec
+    job: Job,
+    agent: JobAgent,
+    reporters: list[MetricsPort | OtelReporter],
+    job_dir: JobDir,
+    spec: JobSpec,
 ) -> None:
     """The last thing of a job: its file, its lock, and its checkpoint if that is not to stay."""
-    if port is not None:
-        port.close()
     retention = spec.option("execution.checkpointing.externalized-checkpoint-retention")
     cancelled = job.status is JobStatus.CANCELED
-    try:
+    with contextlib.ExitStack() as afterwards:
+        for each in reporters:
+            afterwards.callback(each.close)
+        afterwards.callback(agent.end)  # before those: they report what it writes
         if job_dir.temporary or (cancelled and retention == "DELETE_ON_CANCELLATION"):
             job_dir.delete()
-    finally:
-        agent.end()
 
 
 def _check_right(job: Job, claimed: _Claimed, orders: Orders) -> None:

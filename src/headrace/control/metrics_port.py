@@ -39,15 +39,15 @@ class MetricsPort:
         try:
             from prometheus_client import start_http_server
 
-            from headrace.control.views.prometheus import JobSamples
+            from headrace.control.views.prometheus import registry_of
         except ImportError:
             raise EnvironmentSetupError(
                 f"{_OPTION} needs prometheus-client, which is not installed",
                 fix="pip install 'headrace[cluster]', or remove the option",
             ) from None
-        samples = JobSamples(JobViews(registry), job_id)
+        served = registry_of(JobViews(registry), job_id)
         try:
-            server, thread = start_http_server(port, _LOOPBACK, registry=samples.registry)
+            server, thread = start_http_server(port, _LOOPBACK, registry=served)
         except (OSError, OverflowError) as error:
             raise ConfigurationError(
                 f"port {port} cannot be used for {_OPTION}: {error}",

@@ -48,6 +48,8 @@ _NOT_FOR_JOBS = (
     "rest.", "web.", "security.ssl.rest.", "high-availability.", "headrace.cluster.",
     "headrace.rest.", "jobstore.", "heartbeat.",
 )  # fmt: skip
+# it begins like them, but drivers keep this history, and the cluster's page only shows it
+_YET_FOR_JOBS = ("web.checkpoints.history",)
 # the record of a job without a driver is written again after this long, as drivers do
 _SIGN_OF_LIFE_S = 10.0
 # a dispatcher that has not looked for this long was suspended itself: its patience starts again
@@ -220,7 +222,7 @@ class Caretaker:
         of_cluster = {
             key: value
             for key, value in self._settings.configuration.to_dict().items()
-            if not key.startswith(_NOT_FOR_JOBS)
+            if key in _YET_FOR_JOBS or not key.startswith(_NOT_FOR_JOBS)
         }
         folder = self._settings.folder
         parent = of_cluster.pop("execution.checkpointing.dir", None) or str(folder / "checkpoints")

@@ -93,6 +93,20 @@ def test_drivers_get_no_settings_of_the_cluster_itself(tmp_path: Path) -> None:
     end(dispatcher)
 
 
+def test_drivers_get_what_they_keep_of_checkpoints(tmp_path: Path) -> None:
+    kept = {"web.checkpoints.history": "3", "web.submit.enable": "false"}
+    dispatcher = fake_dispatcher(tmp_path, **kept)
+    dispatcher.start()
+    job_id = dispatcher.submit(pretend())
+    wait_for_state(dispatcher, job_id, "RUNNING")
+    place = dispatcher.settings.folder / "submitted" / job_id / DRIVER_FILE
+    settings = json.loads(place.read_text())["settings"]
+    assert {k: v for k, v in settings.items() if k.startswith("web.")} == {
+        "web.checkpoints.history": "3"
+    }
+    end(dispatcher)
+
+
 def test_a_driver_that_died_is_started_again_by_the_jobs_strategy(dispatcher: Dispatcher) -> None:
     job_id = dispatcher.submit(pretend("die"))
     wait_for(lambda: dispatcher.job(job_id).restarts == 1)

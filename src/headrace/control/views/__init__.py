@@ -2,8 +2,8 @@
 
     driver (control/history.py) ─▶ files in the registry ─▶ JobViews (reader.py) ─▶ who shows it
 
-Nobody who shows a job reaches into a running one: REST, the dashboard, `headrace status` and
-Prometheus read these.  They know nothing of HTTP.  Next: control/views/models.py
+Nobody who shows a job reaches into a running one: REST, the dashboard, `headrace status`,
+Prometheus and OpenTelemetry read these.  They know nothing of HTTP.  Next: control/views/models.py
 """
 
 from __future__ import annotations

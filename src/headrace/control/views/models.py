@@ -1,13 +1,14 @@
 """What there is to say about a job, as frozen dataclasses.  Times are epoch milliseconds.
 
-In: files that a driver writes (control/history.py).  Out: values for REST, the command line and
-Prometheus.  A *vertex* is Flink's: the steps that run chained in one task, with the parallelism of
-the task.  Next: control/views/reader.py makes them
+In: files that a driver writes (control/history.py).  Out: values for REST, the command line,
+Prometheus and OpenTelemetry.  A *vertex* is Flink's: the steps that run chained in one task, with
+the parallelism of the task.  Next: control/views/reader.py makes them
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "JobConfigView",
     "JobOverview",
     "JobView",
+    "MetricKind",
     "MetricSeries",
     "OperatorView",
     "PlanInput",
@@ -47,6 +49,14 @@ __all__ = [
 
 PressureLevel = Literal["ok", "low", "high"]
 CheckpointStatus = Literal["IN_PROGRESS", "COMPLETED", "FAILED"]
+
+
+class MetricKind(StrEnum):
+    """What becomes of a number over time."""
+
+    GAUGE = "gauge"
+    COUNT = "count"  # it only grows
+    TALLY = "tally"  # a counter of the user's, who may count down
 
 
 # --- the plan ------------------------------------------------------------------------------------
@@ -160,6 +170,7 @@ class OperatorView:
         counts: of all subtasks; busy is the step's own part of its task's time.
         by_subtask: the same for each subtask.
         metrics: everything under Flink's names, the users' own included.
+        kinds: of those metrics that may be something else than gauges.
     """
 
     id: str
@@ -171,6 +182,7 @@ class OperatorView:
     by_subtask: Mapping[int, Counts] = field(default_factory=dict)
     metrics: Mapping[str, JsonValue] = field(default_factory=dict)
     metrics_by_subtask: Mapping[int, Mapping[str, JsonValue]] = field(default_factory=dict)
+    kinds: Mapping[str, MetricKind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

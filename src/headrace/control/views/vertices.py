@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from headrace.control.metrics import NO_TIME
 from headrace.control.views.models import (
     Counts,
+    MetricKind,
     OperatorView,
     PlanInput,
     PlanNode,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from headrace.common.opaque import JsonObject, JsonValue
     from headrace.control.registry import JobRecord
 
-__all__ = ["STATUS_OF_TASKS", "metric_scope", "plan_view", "vertex_views"]
+__all__ = ["COUNTS", "STATUS_OF_TASKS", "metric_scope", "plan_view", "vertex_views"]
 
 # what a job's tasks do while the job is in a state; they are all in the same
 STATUS_OF_TASKS = {
@@ -44,6 +45,11 @@ STATUS_OF_TASKS = {
     "SUSPENDED": "CANCELED",
     "RECONCILING": "RECONCILING",
 }
+# which of the metrics of tasks and steps are counters in Flink
+COUNTS: Mapping[str, MetricKind] = dict.fromkeys(
+    ("numRecordsIn", "numRecordsOut", "numBytesIn", "numBytesOut", "numLateRecordsDropped"),
+    MetricKind.COUNT,
+)
 _SECOND_MS = 1000.0
 
 
@@ -179,12 +185,14 @@ class _Vertex:
         raw = self._numbers.operators.get(step["uid"], {})
         by_subtask: dict[int, Counts] = {}
         metrics: dict[int, dict[str, JsonValue]] = {}
+        kinds: dict[str, MetricKind] = {}
         for text, content in raw.items():
             number = int(text) % self._width
             counts = _operator_counts(content)
             known = by_subtask.get(number)
             by_subtask[number] = counts if known is None else _together(known, counts)
             metrics.setdefault(number, {}).update(_operator_metrics(content))
+            kinds |= _operator_kinds(content)
         total = _summed(list(by_subtask.values()))
         return OperatorView(
             id=step["id"],
@@ -199,6 +207,7 @@ class _Vertex:
             by_subtask=by_subtask,
             metrics=_over_subtasks(metrics.values(), _added_names(raw.values())),
             metrics_by_subtask=metrics,
+            kinds=kinds,
         )
 
     # --- subtasks ----------------------------------------------------------------------------
@@ -303,6 +312,16 @@ def _operator_metrics(content: JsonObject) -> dict[str, JsonValue]:
             f"{name}.mean": total / count if count else 0.0,
         }
     return found
+
+
+def _operator_kinds(content: JsonObject) -> dict[str, MetricKind]:
+    """In the order of `_operator_metrics`: the kind is that of the value that won."""
+    return {
+        **COUNTS,
+        **dict.fromkeys(content["counters"], MetricKind.TALLY),
+        **dict.fromkeys((*content["gauges"], *content["meters"]), MetricKind.GAUGE),
+        **dict.fromkeys((f"{each}.count" for each in content["distributions"]), MetricKind.COUNT),
+    }
 
 
 def _task_metrics(counts: Counts, mark: int) -> dict[str, JsonValue]:
