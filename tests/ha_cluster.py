@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.client import RestClient
@@ -234,37 +235,47 @@ def _session(pid: int) -> list[int]:
 
 def kill_leader(cluster: Cluster, *, drivers: int = 0) -> None:
     """`kill -9` for the leader, and for some drivers as well, as if their machine had died."""
-    standby = next(d for d in cluster.dispatchers if not d.leads())
-    leader = cluster.leader
-    pids = [record.pid for record in cluster.records()][:drivers]
-    leader.send(signal.SIGKILL)
-    for pid in pids:
-        os.killpg(pid, signal.SIGKILL)
-    began = time.monotonic()
-    took = wait_until(standby.leads, LEADS_S * cluster.slack, "no standby leads")
-    print(f"a standby leads after {took:.1f} s")
-    cluster.client = RestClient((standby.address,))
-    left = RUNS_S * cluster.slack - (time.monotonic() - began)
+    fault = _strike(cluster, signal.SIGKILL, drivers, os.killpg)
+    left = RUNS_S * cluster.slack - (time.monotonic() - fault.began)
     wait_until(lambda: cluster.all_are("RUNNING", "FINISHED"), left, "jobs do not run again")
 
 
 def pause_leader(cluster: Cluster, seconds: float, *, drivers: int = 0) -> None:
     """SIGSTOP for the leader and some drivers; the rest goes on without them."""
+    fault = _strike(cluster, signal.SIGSTOP, drivers, os.kill)
+    old, new = fault.old, fault.new
+    time.sleep(max(0.0, seconds - (time.monotonic() - fault.began)))
+    old.send(signal.SIGCONT)
+    for pid in fault.pids:
+        if pid in _session(pid):
+            os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: not old.leads() and new.leads(), LEADS_S, "two leaders")
+    patience_s = RUNS_S * cluster.slack
+    wait_until(lambda: cluster.all_are("RUNNING", "FINISHED"), patience_s, "jobs do not run again")
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """The leader before and after it, the drivers that were hit, and when."""
+
+    old: DispatcherProcess
+    new: DispatcherProcess
+    pids: list[int]
+    began: float
+
+
+def _strike(
+    cluster: Cluster, sign: signal.Signals, drivers: int, hit: Callable[[int, int], None]
+) -> _Fault:
+    """Hit the leader and some drivers, and wait until a standby has taken over."""
     standby = next(d for d in cluster.dispatchers if not d.leads())
     leader = cluster.leader
     pids = [record.pid for record in cluster.records()][:drivers]
-    leader.send(signal.SIGSTOP)
+    leader.send(sign)
     for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+        hit(pid, sign)
     began = time.monotonic()
     took = wait_until(standby.leads, LEADS_S * cluster.slack, "no standby leads")
     print(f"a standby leads after {took:.1f} s")
     cluster.client = RestClient((standby.address,))
-    time.sleep(max(0.0, seconds - (time.monotonic() - began)))
-    leader.send(signal.SIGCONT)
-    for pid in pids:
-        if pid in _session(pid):
-            os.kill(pid, signal.SIGCONT)
-    wait_until(lambda: not leader.leads() and standby.leads(), LEADS_S, "two leaders")
-    patience_s = RUNS_S * cluster.slack
-    wait_until(lambda: cluster.all_are("RUNNING", "FINISHED"), patience_s, "jobs do not run again")
+    return _Fault(leader, standby, pids, began)

@@ -25,12 +25,14 @@ class Slow(KeyedProcessFunction):
         self.sleep_s = sleep_s
 
     def open(self, runtime_context: Any) -> None:
-        """Register one metric of each kind."""
+        """Register one metric of each kind, and two accumulators."""
         self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
         group = runtime_context.get_metrics_group().add_group("mine")
         self.seen = group.counter("seen")
         self.marks = group.meter("marks")
         self.sizes = group.distribution("sizes")
+        self.records = runtime_context.get_long_counter("records")
+        self.digits = runtime_context.get_histogram("digits")
         self.last = 0
         group.gauge("last", lambda: self.last)
 
@@ -42,6 +44,8 @@ class Slow(KeyedProcessFunction):
         self.seen.inc()
         self.marks.mark_event()
         self.sizes.update(value % 10)
+        self.records.add(1)
+        self.digits.add(value % 10)
         self.total.update((self.total.value() or 0) + value)
         yield self.total.value()
 

@@ -88,6 +88,17 @@ def run_to_savepoint(job: Job, tmp_path: Path) -> str:
     return str(client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result())
 
 
+def check_resumed(job: Job, tmp_path: Path) -> None:
+    """A job with another parallelism completes what one stored in a savepoint."""
+    location = run_to_savepoint(job, tmp_path)
+    job.write("a", *EVENTS[5:])
+    job.checkpoint = tmp_path / "again"
+    env = job.env(parallelism=3, execution__state_recovery__path=location)
+    write_matches(job, env, digits(), bounded=True)
+    env.execute("digits")
+    assert job.results() == [SIGN, *FOUND]
+
+
 def write_matches(job: Job, env: Any, pattern: Pattern, *, bounded: bool) -> None:
     from headrace.datastream.connectors.file_system import FileSink
 

@@ -16,8 +16,8 @@ from pattern_jobs import (
     FOUND,
     LATE,
     OVER,
-    SIGN,
     TIMED_OUT,
+    check_resumed,
     digits,
     matches,
     run_to_savepoint,
@@ -74,14 +74,7 @@ def test_batch_mode_finds_the_same(tmp_path: Path) -> None:
 
 
 def test_partial_matches_survive_a_savepoint_and_another_parallelism(tmp_path: Path) -> None:
-    job = Job("local", tmp_path, None)
-    location = run_to_savepoint(job, tmp_path)
-    job.write("a", *EVENTS[5:])
-    job.checkpoint = tmp_path / "again"
-    env = job.env(parallelism=3, execution__state_recovery__path=location)
-    write_matches(job, env, digits(), bounded=True)
-    env.execute("digits")
-    assert job.results() == [SIGN, *FOUND]
+    check_resumed(Job("local", tmp_path, None), tmp_path)
 
 
 def test_another_pattern_is_refused_before_the_job_starts(tmp_path: Path) -> None:

@@ -138,6 +138,8 @@ def plan_options(
 ) -> PlanOptions:
     """What the planner has to know of a job."""
     operators = () if savepoint is None else savepoint.operators
+    on_spark = spec.option("headrace.execution.host") == "spark"
+    continuous = runs_continuously(spec)
     return PlanOptions(
         restored_max_parallelism={o.uid: o.max_parallelism for o in operators},
         parallelism=spec.parallelism,
@@ -148,7 +150,8 @@ def plan_options(
         job_name=spec.name,
         job_parameters=spec.job_parameters,
         # only there is a Catalyst
-        native=spec.option("headrace.execution.host") == "spark" and not runs_continuously(spec),
+        native=on_spark and not continuous,
+        continuous=on_spark and continuous,
         auto_uids=spec.option("pipeline.auto-generate-uids"),
         generic_types=spec.option("pipeline.generic-types"),
     )

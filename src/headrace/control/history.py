@@ -207,10 +207,8 @@ class JobHistory:
                 }
                 for (level, source, subtask), task in sorted(tasks.items())
             ],
-            "accumulators": {
-                name: {"type": kind, "value": value}
-                for name, (kind, value) in metrics.accumulator_kinds().items()
-            },
+            "accumulators": metrics.accumulator_texts(),
+            "vertex_accumulators": metrics.vertex_accumulators(self._facts.vertices),
             "executors": self._executors,
         }
 

@@ -12,14 +12,15 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from headrace.control.accumulators import AccumulatorTotals
 from headrace.control.checkpoint_history import CheckpointHistory
 from headrace.control.rates import RateWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from headrace.common.accumulators import Accumulator
     from headrace.common.opaque import JsonObject, StateValue
+    from headrace.plan.vertices import Vertex
     from headrace.spi.host import TaskReport
 
 __all__ = ["NO_TIME", "JobMetrics", "OperatorTotals", "SubtaskTotals", "TaskTotals"]
@@ -178,7 +179,7 @@ class JobMetrics:
         self._lock = threading.Lock()
         self.operators: dict[str, OperatorTotals] = {}
         self.tasks: dict[TaskKey, TaskTotals] = {}
-        self.accumulators: dict[str, Accumulator[StateValue, StateValue]] = {}
+        self._accumulators = AccumulatorTotals()
         self.checkpoints = CheckpointHistory()
         self.batches = 0
         self.restarts = 0
@@ -207,7 +208,8 @@ class JobMetrics:
                 self._rates.begin(now_s - milliseconds / 1000)
             for subtask, report in reports:
                 self._add_report(self.operators, subtask, report)
-                self._add_accumulators(report)
+                for uid, content in report.items():
+                    self._accumulators.add(uid, subtask, content["accumulators"])
             behind = behind_ms(tasks)
             for task in tasks:
                 totals = self.tasks.setdefault(_key(task), TaskTotals())
@@ -241,28 +243,28 @@ class JobMetrics:
         for uid, content in report.items():
             operators.setdefault(uid, OperatorTotals()).add(subtask, content)
 
-    def _add_accumulators(self, report: dict[str, JsonObject]) -> None:
-        for content in report.values():
-            for name, accumulator in content["accumulators"].items():
-                if name in self.accumulators:
-                    self.accumulators[name].merge(accumulator)
-                else:
-                    self.accumulators[name] = accumulator
-
     # --- everybody's side --------------------------------------------------------------------
 
     def accumulator_values(self) -> dict[str, StateValue]:
         """The merged value of every accumulator."""
         with self._lock:
-            return {name: a.get_local_value() for name, a in self.accumulators.items()}
+            return self._accumulators.values()
 
-    def accumulator_kinds(self) -> dict[str, tuple[str, str]]:
+    def accumulator_texts(self) -> JsonObject:
         """The kind of every accumulator, and its value as text."""
         with self._lock:
-            return {
-                name: (type(each).__name__, str(each.get_local_value()))
-                for name, each in self.accumulators.items()
+            return self._accumulators.of_job()
+
+    def vertex_accumulators(self, vertices: Iterable[Vertex]) -> JsonObject:
+        """The same by the id of the vertices that have some: of all subtasks, and of each."""
+        with self._lock:
+            found = {
+                vertex.id: self._accumulators.of_vertex(
+                    {step.uid for step in vertex.steps}, max(1, vertex.parallelism)
+                )
+                for vertex in vertices
             }
+        return {vertex_id: each for vertex_id, each in found.items() if each is not None}
 
     def totals(self) -> tuple[dict[str, OperatorTotals], dict[TaskKey, TaskTotals]]:
         """Operators and tasks with what runs now; copies."""

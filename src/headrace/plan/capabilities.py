@@ -5,8 +5,8 @@
     Python        every step that has an operator
     continuous    Python operators; stage 0 reads the source itself, so nothing is Catalyst's
 
-"Why does this step run in Python?" and "can a continuous host run it?" are answered here and
-nowhere else; plan/rules/choose_native_steps.py applies it to a program.
+"Why does this step run in Python?" is answered here and nowhere else;
+plan/rules/choose_native_steps.py applies it to a program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from headrace.graph.nodes import Step
     from headrace.runtime.operators.base import Operator
 
-WITHOUT_SPARK = "it runs without Spark"
+# why there is no Catalyst: "it ..."
+WITHOUT_SPARK = "runs without Spark"
+CONTINUOUSLY = "runs in continuous mode, whose tasks read the source in Python"
 
 
 class Engine(StrEnum):
@@ -50,15 +52,12 @@ class Capability:
     Attributes:
         native: why Catalyst runs it, where it does; None if it never does.
         python: what runs in Python; None if nothing can.
-        continuous: why a continuous host cannot run it; None if it can.
     """
 
     native: str | None = None
     python: str | None = "a Python function"
-    continuous: str | None = None
 
 
-_BY_SPARK_ONLY = "stage 0 reads the source in Python, and only Spark can evaluate this"
 _FUNCTION = Capability()
 _EXPRESSIONS = Capability(
     native="column expressions, directly after the source",
@@ -71,15 +70,11 @@ CAPABILITIES: dict[str, Capability] = {
         native="the whole program is native, so Spark writes it", python="a sink in Python"
     ),
     "dataframe": Capability(
-        native="the whole program is native, so Spark writes it",
-        python="a sink in Python",
-        continuous="a DataFrame is the user's own query, in micro-batches",
+        native="the whole program is native, so Spark writes it", python="a sink in Python"
     ),
     NativeKind.FILTER: _EXPRESSIONS,
     NativeKind.SELECT: _EXPRESSIONS,
-    NativeKind.STAMP: Capability(
-        native=_EXPRESSIONS.native, python=None, continuous=_BY_SPARK_ONLY
-    ),
+    NativeKind.STAMP: Capability(native=_EXPRESSIONS.native, python=None),
 }
 _AGGREGATES = Capability(python="aggregates over columns, a batch at a time")
 IN_NATIVE_PROGRAM = "column expressions in a native program"
@@ -102,13 +97,6 @@ def needs_memory(operator: Operator) -> bool:
     operator must come after one.
     """
     return operator.inputs > 1 or operator.keeps_state
-
-
-def continuous_obstacle(step: Step) -> str | None:
-    """Why a continuous host cannot run a step; None if it can."""
-    if step.native is not None and step.operator is None:
-        return _BY_SPARK_ONLY
-    return capability(step).continuous
 
 
 # --- what stands in the way of Catalyst ----------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headrace.plan.capabilities import WITHOUT_SPARK
+from headrace.plan.capabilities import CONTINUOUSLY, WITHOUT_SPARK
 from headrace.runtime.key_groups import default_max_parallelism
 
 if TYPE_CHECKING:
@@ -44,9 +44,18 @@ class PlanOptions:
     restored_max_parallelism: dict[str, int] = field(default_factory=dict)
     # False where no Catalyst is there to run column expressions: Python then evaluates all of them
     native: bool = True
+    # whether that is because tasks read the sources themselves, on a Spark
+    continuous: bool = False
     # pipeline.auto-generate-uids and pipeline.generic-types
     auto_uids: bool = True
     generic_types: bool = True
+
+    @property
+    def no_catalyst(self) -> str | None:
+        """Why Python evaluates all column expressions: "it ..."; None if it does not."""
+        if self.native:
+            return None
+        return CONTINUOUSLY if self.continuous else WITHOUT_SPARK
 
 
 @dataclass(frozen=True, slots=True)

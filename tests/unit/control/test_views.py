@@ -115,6 +115,23 @@ def test_users_metrics_are_there_by_subtask_and_added_up(job: tuple[JobViews, st
     assert views.subtask_metrics(job_id, slow.id, 1)["numRecordsIn"] > 0
 
 
+def test_users_accumulators_are_there_by_subtask_and_merged(job: tuple[JobViews, str]) -> None:
+    views, job_id = job
+    found = named(views, job_id)
+    digits = str(dict.fromkeys(range(10), 300))
+    wanted = {("records", "LongCounter", "3000"), ("digits", "Histogram", digits)}
+    assert {(a.name, a.type, a.value) for a in found["slow"].accumulators} == wanted
+    assert {(a.name, a.type, a.value) for a in views.accumulators(job_id)} == wanted
+    parts = [
+        {each.name: each.value for each in subtask.accumulators}
+        for subtask in found["slow"].subtasks
+    ]
+    counted = [subtask.counts.records_in for subtask in found["slow"].subtasks]
+    assert [int(part["records"]) for part in parts] == counted
+    assert all(part["digits"] != digits for part in parts)
+    assert found["last -> out"].accumulators == ()
+
+
 def test_the_history_of_checkpoints_is_bounded_and_whole(job: tuple[JobViews, str]) -> None:
     views, job_id = job
     found = views.checkpoints(job_id)

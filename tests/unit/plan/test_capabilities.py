@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from headrace.common.typeinfo import Types
+from headrace.control.executor import plan_options
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.expressions import col, lit
+from headrace.errors import UnsupportedStepError
 from headrace.graph.nodes import NativeKind
-from headrace.plan.capabilities import CAPABILITIES, capability, continuous_obstacle, needs_memory
+from headrace.plan.capabilities import CAPABILITIES, capability, needs_memory
 from headrace.plan.planner import PlanOptions, plan
+from headrace.spi.job_spec import JobSpec
 from headrace.testing.programs import graph_of, step_of
 
 PRICE = Types.ROW_NAMED(["item", "price"], [Types.STRING(), Types.BIG_DEC()])
@@ -23,9 +26,9 @@ def _priced() -> Any:
     return env.from_collection([], PRICE)
 
 
-def _placements(stream: Any) -> dict[str, tuple[str, str]]:
+def _placements(stream: Any, options: PlanOptions | None = None) -> dict[str, tuple[str, str]]:
     graph = graph_of(stream.get_execution_environment())
-    physical = plan(graph.reachable_from(graph.sinks()), PlanOptions(2))
+    physical = plan(graph.reachable_from(graph.sinks()), options or PlanOptions(2))
     return {step.name: physical.lowering[step.id] for step in physical.graph.steps}
 
 
@@ -59,11 +62,18 @@ def test_such_a_number_may_pass_through_spark() -> None:
 
 
 def test_a_continuous_host_runs_what_python_can_run() -> None:
-    stream = _priced()
-    assert continuous_obstacle(step_of(stream)) is None
-    assert continuous_obstacle(step_of(stream.filter(col("item") == "hat"))) is None
-    only_spark = step_of(stream.select("sha2(item, 256) AS fingerprint"))
-    assert "only Spark can evaluate" in str(continuous_obstacle(only_spark))
+    options = plan_options(JobSpec("j", 2, options={"headrace.execution.mode": "continuous"}))
+    why = "runs in continuous mode, whose tasks read the source in Python"
+    stream = _priced().filter(col("item") == "hat").name("f")
+    stream.print()
+    assert _placements(stream, options)["f"] == (
+        "python", f"column expressions evaluated in Python: {why}"
+    )  # fmt: skip
+    only_spark = _priced().select("sha2(item, 256) AS fingerprint")
+    only_spark.print()
+    with pytest.raises(UnsupportedStepError, match=f"cannot run natively: it {why}") as told:
+        _placements(only_spark, options)
+    assert "test_capabilities.py" in str(told.value.where)
 
 
 def test_what_joins_two_inputs_needs_memory() -> None:

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from oracle.rest.shapes import differences, shape
 from rest_fakes import ENDED, JOB, SOURCE, WINDOW, not_now
 
@@ -88,6 +90,42 @@ def test_rescale_by_all_its_paths(acting: Serving) -> None:
     other = {"parallelism": {"lowerBound": 1, "upperBound": 6}}
     assert acting.client.put(path, json={SOURCE: bound, WINDOW: other}).status_code == 409
     assert acting.client.put(path, json={"c" * 32: bound}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("bounds", "status", "told", "fix"),
+    [
+        (
+            {SOURCE: (1, 5), WINDOW: (1, 6)},
+            409,
+            "vertices would get different parallelisms: 5, 6",
+            "give all the same upperBound; set_parallelism() in the program sets single ones",
+        ),
+        (
+            {SOURCE: (1, 5)},
+            400,
+            f"the body does not name vertex {WINDOW}, and all vertices change together",
+            "name all vertices of GET .../resource-requirements with the same upperBound",
+        ),
+        (
+            {SOURCE: (1, 5), WINDOW: (6, 5)},
+            400,
+            f"lowerBound 6 of vertex {WINDOW} is above its upperBound 5",
+            "lowerBound has no effect here: leave it out",
+        ),
+    ],
+)
+def test_vertices_have_one_parallelism(
+    acting: Serving, bounds: dict[str, tuple[int, int]], status: int, told: str, fix: str
+) -> None:
+    body = {
+        vertex: {"parallelism": {"lowerBound": low, "upperBound": high}}
+        for vertex, (low, high) in bounds.items()
+    }
+    answer = acting.client.put(f"/jobs/{JOB}/resource-requirements", json=body)
+    assert (answer.status_code, answer.json()["message"]) == (status, told)
+    assert answer.json()["fix"] == fix
+    assert acting.dispatcher.asked == []
 
 
 def test_what_is_no_savepoint_is_not_deleted(acting: Serving, tmp_path: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _PATHS = (
     "", "/plan", "/config", "/exceptions", "/accumulators", "/metrics", "/metrics/history",
     "/checkpoints", "/checkpoints/config", "/diagnosis", "/rescale", "/vertices/{vertex}",
+    "/vertices/{vertex}/accumulators", "/vertices/{vertex}/subtasks/accumulators",
+    "/vertices/{vertex}/subtasks/0/attempts/0/accumulators",
     "/vertices/{vertex}/backpressure", "/vertices/{vertex}/metrics",
     "/vertices/{vertex}/subtasks/0", "/vertices/{vertex}/subtasks/metrics",
     "/vertices/{vertex}/subtasktimes", "/vertices/{vertex}/taskmanagers",
@@ -68,3 +70,28 @@ def test_the_figures_are_those_of_the_job(
     assert rest.get(f"/jobs/{job_id}/rescale").json()["reason"] == "it is FINISHED"
     details = rest.get(f"/jobs/{job_id}/checkpoints/details/{places['checkpoint']}").json()
     assert details["tasks"][places["vertex"]]["state_size"] > 0
+
+
+def test_accumulators_are_those_of_the_vertex_and_its_subtasks(
+    real: tuple[Serving, str], places: dict[str, str]
+) -> None:
+    rest, job_id = real
+    path = f"/jobs/{job_id}/vertices/{places['vertex']}"
+    [records] = _named(rest.get(f"{path}/accumulators").json(), "records")
+    assert records == {"name": "records", "type": "LongCounter", "value": "3000"}
+    answer = rest.get(f"{path}/subtasks/accumulators").json()
+    assert (answer["id"], answer["parallelism"]) == (places["vertex"], 2)
+    [one, two] = [_named(subtask, "records")[0] for subtask in answer["subtasks"]]
+    assert int(one["value"]) + int(two["value"]) == 3000
+    assert 0 < int(one["value"]) < 3000
+    attempt = rest.get(f"{path}/subtasks/0/attempts/0/accumulators").json()
+    assert _named(attempt, "records") == [one]
+    whole = rest.get(f"/jobs/{job_id}/accumulators").json()["user-task-accumulators"]
+    assert records in whole
+    source = rest.get(f"/jobs/{job_id}").json()["vertices"][0]["id"]
+    answer = rest.get(f"/jobs/{job_id}/vertices/{source}/accumulators").json()
+    assert answer == {"id": source, "user-accumulators": []}
+
+
+def _named(answer: dict[str, Any], name: str) -> list[dict[str, str]]:
+    return [each for each in answer["user-accumulators"] if each["name"] == name]

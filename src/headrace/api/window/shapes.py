@@ -45,11 +45,6 @@ class Grid:
         """Whether a time may belong to several windows."""
         return self.size_ms > self.slide_ms
 
-    @property
-    def has_holes(self) -> bool:
-        """Whether a time may belong to no window."""
-        return self.slide_ms > self.size_ms
-
 
 @dataclass(frozen=True, slots=True)
 class Gap:

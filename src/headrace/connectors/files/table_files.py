@@ -289,12 +289,12 @@ def _read(reader: LineReader, message: bytes, split: str) -> Any:
     try:
         return reader.read(message)
     except HeadraceError as error:
-        number = _line_number(split, message)
+        number = _line_that_is(split, message)
         error.where = split if number is None else f"{split}:{number}"
         raise
 
 
-def _line_number(path: str, message: bytes) -> int | None:
+def _line_that_is(path: str, message: bytes) -> int | None:
     """The first line of a file that is the message: an equal one before it would have failed."""
     with unpacked_anew(path) as file:
         for number, line in enumerate(file, 1):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.connectors.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from headrace.connectors.kafka.planner import Planner, Subscription
+from headrace.connectors.kafka.positions import PartitionPositions, is_over, moved, next_of
 from headrace.connectors.kafka.reader import (
     reader_of,
     record_columns,
@@ -104,7 +105,7 @@ class _Findings:
     sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
-class KafkaSource(PythonSource):
+class KafkaSource(PartitionPositions, PythonSource):
     """Reads topics of Kafka; made by `KafkaSource.builder`.
 
     Example:
@@ -263,16 +264,7 @@ class KafkaSource(PythonSource):
         assert self._known is not None
         return self._known
 
-    # --- what a position means -----------------------------------------------------------------
-
-    def is_exhausted(self, position: Mapping[str, Offset]) -> bool:
-        return all(map(is_over, position.values()))
-
-    def records_between(self, split: str, start: Offset, end: Offset) -> int:
-        return next_of(end) - next_of(start)
-
-    def offset_after(self, split: str, start: Offset, end: Offset, records: int) -> Offset:
-        return moved(start, min(next_of(start) + records, next_of(end)))
+    # --- the size of a batch -------------------------------------------------------------------
 
     def most_of_batch(
         self, waiting: Mapping[str, int], starts: Mapping[str, Offset]
@@ -328,21 +320,3 @@ class KafkaSource(PythonSource):
 
     def read(self, split: str, start: Offset, end: Offset) -> Iterator[Any]:
         raise AssertionError("read by columns")
-
-
-def next_of(offset: Offset) -> int:
-    """The next record to read."""
-    return int(offset[0] if isinstance(offset, list) else offset)
-
-
-def moved(offset: Offset, to: int) -> Offset:
-    """A position further on in the same partition, at most where it stops."""
-    if isinstance(offset, list):
-        at, stop = offset
-        return [max(at, min(to, stop)), stop]
-    return to
-
-
-def is_over(offset: Offset) -> bool:
-    """Whether a partition was read to where reading stops."""
-    return isinstance(offset, list) and offset[0] >= offset[1]

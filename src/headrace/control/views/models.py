@@ -146,6 +146,15 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class AccumulatorView:
+    """An accumulator of the user's, merged over a subtask, a vertex or a job."""
+
+    name: str
+    type: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class SubtaskView:
     """One subtask of a vertex."""
 
@@ -159,6 +168,7 @@ class SubtaskView:
     # None before the first watermark
     watermark: int | None = None
     metrics: Mapping[str, JsonValue] = field(default_factory=dict)
+    accumulators: tuple[AccumulatorView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +214,7 @@ class VertexView:
     watermark: int | None
     operators: tuple[OperatorView, ...]
     subtasks: tuple[SubtaskView, ...]
+    accumulators: tuple[AccumulatorView, ...] = ()
 
 
 # --- jobs ----------------------------------------------------------------------------------------
@@ -260,15 +271,6 @@ class JobView:
     last_epoch: int
     error: str | None
     metrics: Mapping[str, JsonValue]
-
-
-@dataclass(frozen=True, slots=True)
-class AccumulatorView:
-    """An accumulator of the user's, merged over all subtasks."""
-
-    name: str
-    type: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)

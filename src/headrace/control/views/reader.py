@@ -18,7 +18,6 @@ from headrace.control.views.checkpoints import checkpoints_view
 from headrace.control.views.files import GrowingFiles, JsonFiles, version_of
 from headrace.control.views.job_metrics import job_metrics
 from headrace.control.views.models import (
-    AccumulatorView,
     ExceptionsView,
     ExecutorView,
     FailureView,
@@ -30,6 +29,7 @@ from headrace.control.views.pressure import back_pressure, diagnose
 from headrace.control.views.series import metric_series
 from headrace.control.views.vertices import (
     STATUS_OF_TASKS,
+    accumulator_views,
     metric_scope,
     plan_view,
     vertex_views,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from headrace.control.registry import JobRegistry
     from headrace.control.views.files import Version
     from headrace.control.views.models import (
+        AccumulatorView,
         BackPressureView,
         CheckpointsView,
         CheckpointView,
@@ -233,10 +234,7 @@ class JobViews:
     def accumulators(self, job_id: str) -> tuple[AccumulatorView, ...]:
         """The users' accumulators of a job."""
         self.record(job_id)
-        found = self._file(job_id, NOW).get("accumulators", {})
-        return tuple(
-            AccumulatorView(name, each["type"], each["value"]) for name, each in found.items()
-        )
+        return accumulator_views(self._file(job_id, NOW).get("accumulators", {}))
 
     def exceptions(self, job_id: str, limit: int = 20) -> ExceptionsView:
         """What went wrong in a job, the newest first."""

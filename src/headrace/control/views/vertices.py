@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from headrace.control.metrics import NO_TIME
 from headrace.control.views.models import (
+    AccumulatorView,
     Counts,
     MetricKind,
     OperatorView,
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from headrace.common.opaque import JsonObject, JsonValue
     from headrace.control.registry import JobRecord
 
-__all__ = ["COUNTS", "STATUS_OF_TASKS", "metric_scope", "plan_view", "vertex_views"]
+__all__ = [
+    "COUNTS",
+    "STATUS_OF_TASKS",
+    "accumulator_views",
+    "metric_scope",
+    "plan_view",
+    "vertex_views",
+]
 
 # what a job's tasks do while the job is in a state; they are all in the same
 STATUS_OF_TASKS = {
@@ -92,6 +100,11 @@ def vertex_views(
     )
 
 
+def accumulator_views(found: JsonObject) -> tuple[AccumulatorView, ...]:
+    """Accumulators as now.json has them."""
+    return tuple(AccumulatorView(name, each["type"], each["value"]) for name, each in found.items())
+
+
 def metric_scope(name: str) -> str:
     """A step's name as it stands in the names of metrics."""
     return re.sub(r"[^A-Za-z0-9_:>()\-]+", "_", name)
@@ -117,6 +130,7 @@ class _Numbers:
     def __init__(self, now: JsonObject) -> None:
         self.at: int = now.get("at", 0)
         self.operators: Mapping[str, Mapping[str, JsonObject]] = now.get("operators", {})
+        self.accumulators: Mapping[str, JsonObject] = now.get("vertex_accumulators", {})
         self._tasks: Sequence[JsonObject] = now.get("tasks", ())
 
     def shares(self, uids: frozenset[str]) -> list[_Share]:
@@ -155,6 +169,7 @@ class _Vertex:
         self._record = record
         self._status = status
         self._width: int = max(1, vertex["parallelism"])
+        self._accumulators = numbers.accumulators.get(vertex["id"], {})
         self._shares = numbers.shares(frozenset(step["uid"] for step in vertex["steps"]))
 
     def view(self) -> VertexView:
@@ -177,6 +192,7 @@ class _Vertex:
             watermark=min(watermarks, default=None),
             operators=operators,
             subtasks=subtasks,
+            accumulators=accumulator_views(self._accumulators.get("all", {})),
         )
 
     # --- steps -------------------------------------------------------------------------------
@@ -231,6 +247,9 @@ class _Vertex:
             counts=counts,
             watermark=max(known, default=None),
             metrics=metrics,
+            accumulators=accumulator_views(
+                self._accumulators.get("subtasks", {}).get(str(number), {})
+            ),
         )
 
     def _task_counts(

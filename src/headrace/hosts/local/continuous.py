@@ -11,7 +11,6 @@ import queue
 import threading
 from typing import TYPE_CHECKING
 
-from headrace.errors import UnsupportedStepError
 from headrace.hosts.continuous.checkpoints import SegmentCheckpoints
 from headrace.hosts.continuous.coordinator import ContinuousRun
 from headrace.hosts.continuous.epochs import FOLDER
@@ -23,8 +22,7 @@ from headrace.hosts.continuous.settings import (
     run_settings,
 )
 from headrace.hosts.continuous.tasks import TaskCode, run_source_task, run_stage_task
-from headrace.hosts.local.executors import this_executor
-from headrace.io.storage import local_path
+from headrace.hosts.local.process import InThisProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from headrace.hosts.continuous.wire import Address
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.exchange.outbox import Packet
-    from headrace.spi.host import ExecutorFacts, OnDelivery, OnEpoch, Place
+    from headrace.spi.host import OnDelivery, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
 
 # packets on their way to a subtask: beyond them its senders wait
@@ -41,11 +39,11 @@ _ON_THE_WAY = 32
 _LOOPBACK = "127.0.0.1"
 
 
-class LocalContinuousHost:
+class LocalContinuousHost(InThisProcess):
     """Runs plans in threads of this process."""
 
     def __init__(self, spec: JobSpec) -> None:
-        self._spec = spec
+        super().__init__(spec)
         refuse_batch(spec)
 
     @property
@@ -58,26 +56,10 @@ class LocalContinuousHost:
         """Tasks go on while sinks commit."""
         return True
 
-    @property
-    def web(self) -> dict[str, str]:
-        """There are no pages."""
-        return {}
-
-    def executors(self) -> list[ExecutorFacts]:
-        """This process."""
-        return [this_executor(self._spec.parallelism)]
-
-    def types(self) -> None:
-        """None to find: Python evaluates all expressions here."""
-
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:
         """Refuse what only Spark can read."""
         self._sources = [read_in_python(each) for each in plan.sources]
-        if local_path(place.directory) is None:
-            raise UnsupportedStepError(
-                f"a job without Spark keeps its state on this machine, not in {place.directory}",
-                fix="set execution.checkpointing.dir to a path on this machine",
-            )
+        self.check_directory(place)
 
     def open(
         self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch, on_delivery: OnDelivery

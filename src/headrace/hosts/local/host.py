@@ -16,8 +16,8 @@ from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError, UnsupportedStepError
 from headrace.hosts.alignment import Board
 from headrace.hosts.local.database import FOLDER, Database, EpochPlan
-from headrace.hosts.local.executors import this_executor
 from headrace.hosts.local.positions import restored_positions, save_positions
+from headrace.hosts.local.process import InThisProcess
 from headrace.hosts.local.sources import ADAPTERS
 from headrace.hosts.local.stages import LocalStages
 from headrace.io.storage import local_path
@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     from headrace.spi.host import (
         Beginning,
         EpochResults,
-        ExecutorFacts,
         OnDelivery,
         OnEpoch,
         Place,
         SourcePosition,
     )
-    from headrace.spi.job_spec import JobSpec
     from headrace.spi.source import Source
 
 _POLL_S = 0.01
@@ -52,11 +50,8 @@ _PATIENCE_S = 30.0
 T = TypeVar("T")
 
 
-class LocalHost:
+class LocalHost(InThisProcess):
     """Runs plans in this process; what a job keeps is in one file of its directory."""
-
-    def __init__(self, spec: JobSpec) -> None:
-        self._spec = spec
 
     @property
     def folder(self) -> str:
@@ -68,18 +63,6 @@ class LocalHost:
         """One after the other."""
         return False
 
-    @property
-    def web(self) -> dict[str, str]:
-        """There are no pages."""
-        return {}
-
-    def executors(self) -> list[ExecutorFacts]:
-        """This process."""
-        return [this_executor(self._spec.parallelism)]
-
-    def types(self) -> None:
-        """None to find: Python evaluates all expressions here."""
-
     def prepare(self, plan: PhysicalPlan, place: Place) -> None:
         """Refuse what only Spark can read."""
         for each in plan.sources:
@@ -89,11 +72,7 @@ class LocalHost:
             except UnsupportedStepError as refusal:
                 refusal.where = str(each.step.call_site)
                 raise
-        if local_path(place.directory) is None:
-            raise UnsupportedStepError(
-                f"a job without Spark keeps its state on this machine, not in {place.directory}",
-                fix="set execution.checkpointing.dir to a path on this machine",
-            )
+        self.check_directory(place)
 
     def open(
         self, plan: PhysicalPlan, place: Place, on_epoch: OnEpoch, on_delivery: OnDelivery

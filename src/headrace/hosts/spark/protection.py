@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 OPTION = "security.ssl.internal.enabled"
 SECRET = "spark.authenticate.secret"
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_PROPERTIES_FILE = "--properties-file"
 _SETTINGS = {
     "spark.authenticate": "true",
     # RPC, shuffles and files that are fetched: AES, with keys agreed upon in the newer way
@@ -84,25 +87,85 @@ def check_protected(session: SparkSession, spec: JobSpec) -> None:
 
 @contextlib.contextmanager
 def secrets_in_a_file(settings: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The settings that a command line may show; the others are in a file while Spark starts."""
-    secret = {key: value for key, value in settings.items() if is_sensitive(key)}
+    """The settings that a command line may show; the others are in a file while Spark starts.
+
+    Spark reads one properties file only, so that of the user's is taken into it. What the user's
+    arguments set wins over our settings, as it would on the command line.
+
+    Raises:
+        ConfigurationError: the user's properties file cannot be read.
+    """
     before = os.environ.get(_SUBMIT_ARGUMENTS)
-    if not secret or "--properties-file" in (before or "") or "PYSPARK_GATEWAY_PORT" in os.environ:
+    given = _taken_apart(before or "pyspark-shell")
+    secret = {key: value for key, value in settings.items() if is_sensitive(key)} | given.secrets
+    if not secret or "PYSPARK_GATEWAY_PORT" in os.environ:
         yield dict(settings)
         return
+    theirs = b"" if given.file is None else _content(given.file)
+    ours = "".join(f"{_escaped(k)}={_escaped(v)}\n" for k, v in secret.items()).encode("ascii")
     descriptor, name = tempfile.mkstemp(prefix="headrace-", suffix=".properties")  # mode 0600
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.writelines(f"{_escaped(k)}={_escaped(v)}\n" for k, v in secret.items())
-        os.environ[_SUBMIT_ARGUMENTS] = (
-            f"--properties-file {name} --load-spark-defaults {before or 'pyspark-shell'}"
-        )
+        with os.fdopen(descriptor, "wb") as file:
+            # of two lines for a key Java takes the last; an empty one ends whatever stands before
+            file.write(theirs + b"\n\n" + ours if theirs else ours)
+        # whoever names a file does without conf/spark-defaults.conf, unless they say so
+        defaults = ["--load-spark-defaults"] if given.file is None else []
+        words = [_PROPERTIES_FILE, name, *defaults, *given.others]
+        os.environ[_SUBMIT_ARGUMENTS] = shlex.join(words)
         yield {key: value for key, value in settings.items() if key not in secret}
     finally:
         Path(name).unlink(missing_ok=True)
         os.environ.pop(_SUBMIT_ARGUMENTS, None)
         if before is not None:
             os.environ[_SUBMIT_ARGUMENTS] = before
+
+
+@dataclass(frozen=True, slots=True)
+class _SubmitArguments:
+    """The user's arguments for spark-submit.
+
+    Attributes:
+        others: those that everybody may see.
+        file: the properties file; of several the last counts, as in Spark.
+        secrets: of ``--conf``.
+    """
+
+    others: list[str]
+    file: str | None
+    secrets: dict[str, str]
+
+
+def _taken_apart(arguments: str) -> _SubmitArguments:
+    others: list[str] = []
+    file: str | None = None
+    secrets: dict[str, str] = {}
+    words = iter(shlex.split(arguments))
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option not in (_PROPERTIES_FILE, "--conf", "-c"):
+            others.append(word)
+            continue
+        value = value if equals else next(words, "")
+        key, _, setting = value.partition("=")
+        if option == _PROPERTIES_FILE:
+            file = value
+        elif is_sensitive(key):
+            secrets[key] = setting
+        else:
+            others += [option, value]
+    return _SubmitArguments(others, file, secrets)
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the properties file {path} cannot be read: {error.strerror}",
+            where=f"{_PROPERTIES_FILE} in {_SUBMIT_ARGUMENTS}",
+            fix="name a file that is there and that this user may read; paths begin at the "
+            "working directory",
+        ) from error
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.plan.capabilities import WITHOUT_SPARK, native_obstacle
+from headrace.plan.capabilities import native_obstacle
 from headrace.plan.physical import NativeJob
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 def choose_native_program(graph: PlanGraph) -> PlanGraph:
     """With `program` decided."""
-    if not graph.options.native:
-        return replace(graph, program=WITHOUT_SPARK)
-    return replace(graph, program=_native_program(graph.graph))
+    return replace(graph, program=graph.options.no_catalyst or _native_program(graph.graph))
 
 
 def _native_program(graph: StreamGraph) -> NativeJob | str:

@@ -71,9 +71,7 @@ def _obstacle(step: Step, graph: PlanGraph, placed: dict[int, Placement]) -> str
         return "comes after an exchange"
     if len(list(graph.graph.outputs_of(origin))) > 1:
         return f"{origin.name!r} also feeds other steps, and would be read twice"
-    if not graph.options.native:
-        return "runs without Spark"
-    return expression_obstacle(step)
+    return graph.options.no_catalyst or expression_obstacle(step)
 
 
 def _in_python(step: Step, refused: str, why: str) -> Placement:

@@ -179,14 +179,14 @@ def accumulators(found: Iterable[AccumulatorView]) -> JsonObject:
     """`/jobs/:jobid/accumulators`; serialized ones would be Java objects."""
     return {
         "job-accumulators": [],
-        "user-task-accumulators": [user_accumulator(each) for each in found],
+        "user-task-accumulators": user_accumulators(found),
         "serialized-user-task-accumulators": {},
     }
 
 
-def user_accumulator(view: AccumulatorView) -> JsonObject:
-    """One accumulator."""
-    return {"name": view.name, "type": view.type, "value": view.value}
+def user_accumulators(found: Iterable[AccumulatorView]) -> list[JsonObject]:
+    """Accumulators of a job, a vertex or a subtask."""
+    return [{"name": each.name, "type": each.type, "value": each.value} for each in found]
 
 
 # --- failures and results ------------------------------------------------------------------------

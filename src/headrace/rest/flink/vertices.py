@@ -13,13 +13,13 @@ from headrace.rest.flink.counts import (
     state_counts,
     status_durations,
 )
+from headrace.rest.flink.jobs import user_accumulators
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.common.opaque import JsonObject
     from headrace.control.views.models import (
-        AccumulatorView,
         BackPressureView,
         SubtaskView,
         VertexView,
@@ -171,21 +171,13 @@ def back_pressure(view: BackPressureView) -> JsonObject:
     }
 
 
-def vertex_accumulators(vertex: VertexView, found: Sequence[AccumulatorView]) -> JsonObject:
-    """`/jobs/:jobid/vertices/:vertexid/accumulators`."""
-    return {
-        "id": vertex.id,
-        "user-accumulators": [
-            {"name": each.name, "type": each.type, "value": each.value} for each in found
-        ],
-    }
+def vertex_accumulators(vertex: VertexView) -> JsonObject:
+    """`/jobs/:jobid/vertices/:vertexid/accumulators`: merged over the subtasks."""
+    return {"id": vertex.id, "user-accumulators": user_accumulators(vertex.accumulators)}
 
 
 def subtask_accumulators(vertex: VertexView) -> JsonObject:
-    """`/jobs/:jobid/vertices/:vertexid/subtasks/accumulators`.
-
-    Accumulators are merged when a batch is committed; which subtask added what is not kept.
-    """
+    """`/jobs/:jobid/vertices/:vertexid/subtasks/accumulators`."""
     return {
         "id": vertex.id,
         "parallelism": vertex.parallelism,
@@ -194,7 +186,7 @@ def subtask_accumulators(vertex: VertexView) -> JsonObject:
                 "subtask": subtask.number,
                 "attempt": subtask.attempt,
                 "endpoint": subtask.host,
-                "user-accumulators": [],
+                "user-accumulators": user_accumulators(subtask.accumulators),
             }
             for subtask in vertex.subtasks
         ],
@@ -207,5 +199,5 @@ def attempt_accumulators(vertex: VertexView, subtask: SubtaskView) -> JsonObject
         "subtask": subtask.number,
         "attempt": subtask.attempt,
         "id": f"{vertex.id}_{subtask.number}_{subtask.attempt}",
-        "user-accumulators": [],
+        "user-accumulators": user_accumulators(subtask.accumulators),
     }

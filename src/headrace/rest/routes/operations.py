@@ -215,15 +215,39 @@ def resource_requirements(here: Here, job_id: JobId) -> Response:
 def put_resource_requirements(
     here: Here, job_id: JobId, body: dict[str, VertexRequirements]
 ) -> Response:
-    """Rescale to the upper bound, which must be the same for all vertices that name one."""
+    """Rescale to the upper bound, which must be the same for all vertices of the job."""
     job = known(here, job_id)
     if not body:
         raise Refusal(400, "the body names no vertex", kind="BAD_REQUEST")
-    wanted = {requirements.parallelism.upper for requirements in body.values()}
-    known_ids = {node.id for node in here.views.plan(job.job_id).nodes}
+    known_ids = [node.id for node in here.views.plan(job.job_id).nodes]
     unknown = [vertex for vertex in body if vertex not in known_ids]
     if unknown:
         raise not_found(f"job {job_id[:12]} has no vertex {unknown[0][:50]}")
+    here.dispatcher.rescale(job.job_id, _one_parallelism(body, known_ids))
+    return JsonAnswer({})
+
+
+def _one_parallelism(body: dict[str, VertexRequirements], vertices: list[str]) -> int:
+    """The parallelism that all vertices are to get; a job has no other."""
+    missing = [vertex for vertex in vertices if vertex not in body]
+    if missing:  # as in Flink, and else they would change without being named
+        raise Refusal(
+            400,
+            f"the body does not name vertex {missing[0]}, and all vertices change together",
+            fix="name all vertices of GET .../resource-requirements with the same upperBound",
+            kind="BAD_REQUEST",
+        )
+    for vertex, requirements in body.items():
+        bounds = requirements.parallelism
+        if bounds.lower > bounds.upper:
+            raise Refusal(
+                400,
+                f"lowerBound {bounds.lower} of vertex {vertex} is above its upperBound "
+                f"{bounds.upper}",
+                fix="lowerBound has no effect here: leave it out",
+                kind="BAD_REQUEST",
+            )
+    wanted = {requirements.parallelism.upper for requirements in body.values()}
     if len(wanted) > 1:
         raise Refusal(
             409,
@@ -231,8 +255,7 @@ def put_resource_requirements(
             fix="give all the same upperBound; set_parallelism() in the program sets single ones",
             kind="UNSUPPORTED",
         )
-    here.dispatcher.rescale(job.job_id, wanted.pop())
-    return JsonAnswer({})
+    return wanted.pop()
 
 
 # --- what all share ------------------------------------------------------------------------------

@@ -26,9 +26,9 @@ def vertex_detail(here: Here, job_id: JobId, vertex_id: VertexId) -> Response:
 
 @router.get("/accumulators")
 def vertex_accumulators(here: Here, job_id: JobId, vertex_id: VertexId) -> Response:
-    """Accumulators of a vertex; they are kept for the whole job, see /jobs/:jobid/accumulators."""
+    """The users' accumulators of a vertex, merged over its subtasks."""
     vertex, _ = here.vertex(job_id.lower(), vertex_id.lower())
-    return JsonAnswer(flink.vertex_accumulators(vertex, ()))
+    return JsonAnswer(flink.vertex_accumulators(vertex))
 
 
 @router.get("/backpressure")
@@ -93,7 +93,7 @@ def flame_graph(here: Here, job_id: JobId, vertex_id: VertexId) -> Response:
 
 @router.get("/subtasks/accumulators")
 def subtask_accumulators(here: Here, job_id: JobId, vertex_id: VertexId) -> Response:
-    """Accumulators of subtasks, which are merged for the whole job when a batch is committed."""
+    """The users' accumulators by subtask."""
     vertex, _ = here.vertex(job_id.lower(), vertex_id.lower())
     return JsonAnswer(flink.subtask_accumulators(vertex))
 
@@ -143,7 +143,7 @@ def attempt_detail(
 def attempt_accumulators(
     here: Here, job_id: JobId, vertex_id: VertexId, index: Subtask, attempt: Attempt
 ) -> Response:
-    """Accumulators of an attempt, which are merged for the whole job."""
+    """The users' accumulators of a subtask."""
     vertex, _ = here.vertex(job_id.lower(), vertex_id.lower())
     subtask, _ = here.subtask(job_id.lower(), vertex_id.lower(), index)
     if attempt != subtask.attempt:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.connectors.kafka.dynamic.clusters import Clusters, clusters_here
+from headrace.connectors.kafka.positions import PartitionPositions, is_over, next_of
 from headrace.connectors.kafka.schema import BAD_RECORD_TYPE
-from headrace.connectors.kafka.source import is_over, moved, next_of
 from headrace.errors import ConnectorError
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source import Boundedness
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicKafkaSource"]
 
 
-class DynamicKafkaSource(PythonSource):
+class DynamicKafkaSource(PartitionPositions, PythonSource):
     """Reads streams, which are topics of one or several clusters; made by its `builder`.
 
     Example:
@@ -178,16 +178,7 @@ class DynamicKafkaSource(PythonSource):
         assert self._clusters is not None
         return self._clusters
 
-    # --- what a position means -----------------------------------------------------------------
-
-    def is_exhausted(self, position: Mapping[str, Offset]) -> bool:
-        return all(map(is_over, position.values()))
-
-    def records_between(self, split: str, start: Offset, end: Offset) -> int:
-        return next_of(end) - next_of(start)
-
-    def offset_after(self, split: str, start: Offset, end: Offset, records: int) -> Offset:
-        return moved(start, min(next_of(start) + records, next_of(end)))
+    # --- the size of a batch -------------------------------------------------------------------
 
     def most_of_batch(
         self, waiting: Mapping[str, int], starts: Mapping[str, Offset]
