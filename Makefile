@@ -52,7 +52,8 @@ demo: java $(VENV)/.installed  ## a small streaming job on this machine
 
 test: java setup check oracle-venv  ## what CI runs: lint, types, unit tests, Spark tests
 	$(PY) -m pytest tests/unit tests/properties tests/oracle -m "not slow and not spark" -q -n 2 --dist loadfile $(ARGS)
-	$(PY) -m pytest tests/spark tests/kafka tests/oracle tests/cluster tests/chaos -m "not slow and (spark or not oracle)" -q $(ARGS)
+	$(PY) -m pytest tests/spark tests/kafka tests/oracle -m "not slow and (spark or not oracle)" -q -n 2 --dist loadfile $(ARGS)
+	$(PY) -m pytest tests/cluster tests/chaos -m "not slow" -q $(ARGS)
 	$(PY) -m pytest tests/continuous -m "not slow" -q $(ARGS)
 	$(PY) -m pytest tests/dashboard -m "not slow" -q -n 2 --dist loadfile $(ARGS)
 
