@@ -442,7 +442,7 @@ def draw_curve(results: list[Result], file: Path) -> None:
 
 def draw_growth(results: list[Result], file: Path) -> None:
     """Draws how much state a pattern has, after how many events."""
-    points = next((r.state_bytes for r in results if r.state_bytes), [])
+    points = next((r.state_bytes for r in results if r.job == "cep-growth"), [])
     if not points:
         return
     plt = plots()

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import os
 import sys
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
 import headrace_keyed
 from headrace_window import BOUND, Event, events_of
-from measure import arguments, measure_query, spark_session
+from measure import arguments, checkpoints_of, measure_query, spark_session
 
 from headrace.cep import CEP, MatchedEvents, Pattern
 from headrace.common import Configuration, Types
 from headrace.connectors.discarding import DiscardingSink
-from headrace.control.registry import JobRegistry
-from headrace.control.views.reader import JobViews
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.expressions import col
 
@@ -67,20 +64,11 @@ def build(variant: str, env: StreamExecutionEnvironment, data: Path) -> DataStre
     return CEP.pattern(keyed, pattern).select(found, RESULT)
 
 
-def state_sizes(jobs: Path) -> list[tuple[int, int]]:
-    """(events so far, bytes of state) at each checkpoint of the only job of a registry."""
-    views = JobViews(JobRegistry(jobs))
-    [job] = views.overview()
-    history = views.checkpoints(job.job_id).history[::-1]
-    events = accumulate(checkpoint.records for checkpoint in history)
-    return list(zip(events, (each.state_bytes for each in history), strict=True))
-
-
 def main() -> None:
     options = arguments()
     spark = spark_session(options.scratch)
-    configuration = Configuration()
-    configuration.set_string("headrace.jobs.dir", str(options.scratch / "jobs"))
+    configuration, jobs = Configuration(), options.scratch / "jobs"
+    configuration.set_string("headrace.jobs.dir", str(jobs))
     configuration.set_string("web.checkpoints.history", "1000")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
@@ -90,9 +78,9 @@ def main() -> None:
         lambda: env.execute("bench"),
         system=f"headrace_cep_{options.variant}",
         every_batch=True,
-        more=(lambda: {"state_bytes": state_sizes(options.scratch / "jobs")})
-        if options.variant == "growth"
-        else dict,
+        more=lambda: {
+            "state_bytes": [(mark.events, mark.state_bytes) for mark in checkpoints_of(jobs)]
+        },
     )
     spark.stop()
 

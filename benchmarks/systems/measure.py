@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -222,6 +222,31 @@ class QueryCatcher:
 
     def __exit__(self, *_: object) -> None:
         self._writer.start = self._start
+
+
+# ------------------------------------------------------------------------------------ headrace
+
+
+class Mark(NamedTuple):
+    """A checkpoint: when its barrier went out, and what there was then."""
+
+    triggered_ms: int
+    events: int  # that the sources have sent so far
+    state_bytes: int
+
+
+def checkpoints_of(jobs: Path) -> list[Mark]:
+    """The checkpoints of the only job in a registry, as its driver tells them."""
+    from headrace.control.registry import JobRegistry
+    from headrace.control.views.reader import JobViews
+
+    views = JobViews(JobRegistry(jobs))
+    [job] = views.overview()
+    marks, events = [], 0
+    for checkpoint in reversed(views.checkpoints(job.job_id).history):
+        events += checkpoint.records
+        marks.append(Mark(checkpoint.triggered, events, checkpoint.state_bytes))
+    return marks
 
 
 # --------------------------------------------------------------------------------------- memory
