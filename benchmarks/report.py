@@ -40,7 +40,6 @@ BASELINE = {
     "sql-group-by": "sql_group_by_row-by-row",
     "sql-windows": "sql_windows",
     "cep": "headrace_cep_j1",
-    "cep-growth": "headrace_cep_growth",
     "control": "headrace_alone",
 }
 # Python is compared to Python.
@@ -73,7 +72,6 @@ TITLES = {
     "sql-group-by": "SQL: COUNT, SUM and MAX of 10,000 keys, every change of every row",
     "sql-windows": "SQL: Nexmark's q5, sliding windows, over more events: memory",
     "cep": "a pattern of three steps within a minute, 10,000 keys, one event in ten a candidate",
-    "cep-growth": "the same pattern over more events: how much state there is",
     "kafka-sink": "strings from one topic into another, exactly once against at least once",
     "control": "the job `state` beside a dispatcher that 100 clients ask every second",
 }
@@ -135,7 +133,6 @@ LABELS = {
     "headrace_cep_j1": "headrace (the job `state` on the same events, discarding sink)",
     "headrace_cep_functions": "headrace (conditions as Python functions, discarding sink)",
     "headrace_cep_columns": "headrace (conditions as column expressions, discarding sink)",
-    "headrace_cep_growth": "headrace (conditions as column expressions, discarding sink)",
     "pyflink_cep_python": "PyFlink (MATCH_RECOGNIZE, a Python function; an eighth of the events)",
     "pyflink_cep_sql": "Flink (MATCH_RECOGNIZE in SQL only: Java's CEP; a 16th of the events)",
     "sql_group_by_row-by-row": "headrace (the operator alone, row by row, state written)",
@@ -332,8 +329,8 @@ def write_page(results: list[Result], setting: Setting, folder: Path) -> None:
         text += [f"| {' | '.join(line.cells())} |" for line in lines_of(results, job)]
         if job == "continuous":
             text += ["", "![latency and throughput by buffer timeout](continuous-latency.svg)"]
-        if job == "cep-growth":
-            text += ["", "![state by events](cep-growth.svg)"]
+        if job == "cep":
+            text += ["", "![state of the pattern by events](cep-state.svg)"]
     if lines := nexmark_rows(results):
         text += ["", f"## {nexmark.TITLE}", "", f"{nexmark_sizes(setting)}.", ""]
         rule = ["---", *["---:"] * (len(nexmark.HEADINGS) - 1)]
@@ -342,7 +339,7 @@ def write_page(results: list[Result], setting: Setting, folder: Path) -> None:
     (folder / "benchmarks.md").write_text("\n".join(text))
     draw(results, folder / "benchmarks.svg")
     draw_curve(results, folder / "continuous-latency.svg")
-    draw_growth(results, folder / "cep-growth.svg")
+    draw_state(results, folder / "cep-state.svg")
 
 
 NOTES = """\
@@ -444,9 +441,9 @@ def draw_curve(results: list[Result], file: Path) -> None:
     figure.savefig(file, metadata={"Date": None})
 
 
-def draw_growth(results: list[Result], file: Path) -> None:
+def draw_state(results: list[Result], file: Path) -> None:
     """Draws how much state a pattern has, after how many events."""
-    points = next((r.state_bytes for r in results if r.job == "cep-growth"), [])
+    points = next((r.state_bytes for r in results if r.system == "headrace_cep_columns"), [])
     if not points:
         return
     plt = plots()

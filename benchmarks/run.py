@@ -152,7 +152,6 @@ SYSTEMS = (
         System(f"headrace_cep_{variant}", "headrace_cep.py", ("cep",), variant)
         for variant in ("j1", "functions", "columns")
     ),
-    System("headrace_cep_growth", "headrace_cep.py", ("cep-growth",), "growth"),
     *(
         System(
             f"pyflink_cep_{variant}",
@@ -252,7 +251,6 @@ SIZES = {
     "sql-group-by": (FULL, QUICK),
     "sql-windows": (SQL_WINDOWS, NEXMARK_QUICK),
     "cep": (PATTERNS, QUICK_HALF),
-    "cep-growth": (PATTERNS, QUICK_HALF),
     **{
         job: (NEXMARK_STATELESS if job in NEXMARK_STATELESS_JOBS else NEXMARK, NEXMARK_QUICK)
         for job in NEXMARK_JOBS
@@ -261,8 +259,7 @@ SIZES = {
 JOBS = tuple(SIZES)
 # jobs and systems that take minutes, and are not compared with anything
 ONCE = (
-    "large-values", "savepoint", "recovery", "headrace_idle", "sql-windows", "cep-growth",
-    *NEXMARK_JOBS,
+    "large-values", "savepoint", "recovery", "headrace_idle", "sql-windows", *NEXMARK_JOBS,
 )  # fmt: skip
 # one word for all of Nexmark's queries
 FAMILIES = {"nexmark": NEXMARK_JOBS}

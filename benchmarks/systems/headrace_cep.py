@@ -2,8 +2,7 @@
 
 Variant `functions`: conditions are Python functions.  Variant `columns`: column expressions.
 Variant `j1`: the job `state` of headrace_keyed.py with a sink in the worker, on the same events;
-the bar is half of its rate.  Variant `growth`: as `columns`, and how much state there is after how
-many events, by the job's own checkpoints.
+the bar is half of its rate.  All tell how much state there is after how many events.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def build(variant: str, env: StreamExecutionEnvironment, data: Path) -> DataStre
         return headrace_keyed.build("state", headrace_keyed.events_of(env, data))
     events = events_of(env, data, BOUND.with_timestamp_assigner("ts"))
     keyed = events.key_by("key", key_type=Types.LONG())
-    pattern = three_steps(FUNCTIONS if variant == "functions" else COLUMNS)
+    pattern = three_steps(COLUMNS if variant == "columns" else FUNCTIONS)
     return CEP.pattern(keyed, pattern).select(found, RESULT)
 
 
