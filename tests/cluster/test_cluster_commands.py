@@ -90,6 +90,38 @@ def test_a_dispatcher_is_started_used_and_stopped(terminal: Terminal, tmp_path: 
     terminal.type("cluster", "status", code=1)
 
 
+def test_a_busy_job_in_reactive_mode_is_rescaled_by_its_dispatcher(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    """Nobody says by how much: the job works all the time, so that two subtasks are proposed."""
+    slow = COUNTING_PROGRAM.replace("lambda n: (n % 7, 1)", "lambda n: sleep(0.02) or (n % 7, 1)")
+    (tmp_path / "busy.py").write_text("from time import sleep\n" + slow)
+    out = tmp_path / "out"
+    reactive = {"enabled": "true", "stabilization.interval": "1 s", "vertex.max-parallelism": "2"}
+    options = [f"job.autoscaler.{key}={value}" for key, value in reactive.items()]
+    defined = [word for option in options for word in ("-D", option)]
+    address = terminal.json("cluster", "start", "-d", "--port", "0")["address"]
+    try:
+        terminal.type("run", "-m", address, "--name", "busy", "-p", "1", *defined,
+                      "busy.py", str(out), *ENDLESS)  # fmt: skip
+
+        def widened() -> list[str]:
+            found = terminal.json("list", "-m", address)
+            return [
+                job["job_id"]
+                for job in found
+                if (job["state"], job["parallelism"]) == ("RUNNING", 2)
+            ]
+
+        wait_until(lambda: bool(widened()), why="it is not rescaled")
+        [job_id] = widened()
+        wait_until(lambda: terminal.json("status", "-m", address, job_id)["batches"] > 1)
+        terminal.type("stop", "-m", address, job_id)
+        check_counts(out)
+    finally:
+        terminal.type("cluster", "stop", "--stop-jobs")
+
+
 def test_a_detached_job_is_rescaled_without_a_dispatcher(
     terminal: Terminal, tmp_path: Path
 ) -> None:
