@@ -201,9 +201,10 @@ class Cluster:
         ]
         return all(record.state in states and record.batches >= batches for record in records)
 
-    def check_answers(self, until: int) -> None:
-        """Nothing is lost, and nothing is there twice."""
-        wait_until(lambda: self.all_are("FINISHED"), PATIENCE_S * self.slack, "jobs do not end")
+    def check_answers(self, until: int, work_s: float = 0.0) -> None:
+        """Nothing is lost, and nothing is there twice; jobs may have as much work before them."""
+        patience_s = PATIENCE_S * self.slack + work_s
+        wait_until(lambda: self.all_are("FINISHED"), patience_s, "jobs do not end")
         right = right_lines(until)
         for number in self.jobs.values():
             written = written_lines(self.folder / f"out-{number}")

@@ -7,6 +7,7 @@ and fails in CI.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -39,16 +40,23 @@ def find_program(name: str, package: str) -> str:
     """The path of a server program; installs its package when it can."""
     found = _look_for(name)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        command = ["apt-get", "install", "-y", package]
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(command, env=quiet, capture_output=True, check=False, timeout=600)
-        found = _look_for(name)
+        # Processes of one run look for the same program, and apt-get refuses the second one.
+        with (Path(tempfile.gettempdir()) / "headrace-tests-apt.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            found = _look_for(name) or _install(name, package)
     if found is None:
         reason = f"{name} is missing and could not be installed: apt-get install {package}"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
     return found
+
+
+def _install(name: str, package: str) -> str | None:
+    command = ["apt-get", "install", "-y", package]
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(command, env=quiet, capture_output=True, check=False, timeout=600)
+    return _look_for(name)
 
 
 def _look_for(name: str) -> str | None:

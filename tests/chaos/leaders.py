@@ -71,7 +71,7 @@ def main() -> int:
             "the leader and a driver sleep for a minute",
             lambda: pause_leader(cluster, 60, drivers=1),
         )
-        cluster.check_answers(until)
+        cluster.check_answers(until, asked.seconds)
         _tell(f"all answers are right after {time.monotonic() - began:.0f} s")
     except AssertionError as error:
         _tell(f"FAILED: {error} (see {folder})")
