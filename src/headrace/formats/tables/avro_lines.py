@@ -117,13 +117,16 @@ def _no_form(kind: d.DataType) -> UnsupportedStepError:
     )
 
 
-def to_avro(kind: d.DataType, form: AvroForm) -> Convert:
-    """What makes fastavro's value of a value of a line."""
-    convert = _to(kind, form)
+def _or_null(convert: Convert | None) -> Convert:
+    """The same for what may be null; None stands for values that stay as they are."""
     if convert is None:
         return lambda value: value
-    made = convert
-    return lambda value: None if value is None else made(value)
+    return lambda value: None if value is None else convert(value)
+
+
+def to_avro(kind: d.DataType, form: AvroForm) -> Convert:
+    """What makes fastavro's value of a value of a line."""
+    return _or_null(_to(kind, form))
 
 
 def _to(kind: d.DataType, form: AvroForm) -> Convert | None:
@@ -143,11 +146,7 @@ def _to(kind: d.DataType, form: AvroForm) -> Convert | None:
 
 def from_avro(kind: d.DataType, form: AvroForm) -> Convert:
     """What makes a value of a line of fastavro's value."""
-    convert = _from(kind, form)
-    if convert is None:
-        return lambda value: value
-    made = convert
-    return lambda value: None if value is None else made(value)
+    return _or_null(_from(kind, form))
 
 
 def _from(kind: d.DataType, form: AvroForm) -> Convert | None:
