@@ -10,6 +10,7 @@ import atexit
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +33,9 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 _HOME = tempfile.mkdtemp(prefix="headrace-test-home-")
 os.environ["HEADRACE_HOME"] = _HOME
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+
+# Shells let jobs in the background ignore SIGINT, and so would all that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # One for all processes of a run: each of them must collect the same tests.
 os.environ.setdefault("HEADRACE_ORACLE_SEED", str(random.SystemRandom().randrange(10**6)))

@@ -57,7 +57,8 @@ class Terminal:
         while text not in self._seen:
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self._master], [], [], max(0, left))
-            assert ready, f"{text!r} was not shown, but:\n{self._seen}"
+            assert ready, f"{text!r} was not shown, but:\n{self._seen[-2000:]}"
+            assert left > 0, f"{text!r} was not shown in time, but:\n{self._seen[-2000:]}"
             self._seen += _CODES.sub("", os.read(self._master, 65536).decode(errors="replace"))
         shown, _, self._seen = self._seen.partition(text)
         return shown + text

@@ -5,25 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.datastream.closeable_iterator import CloseableIterator
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-
-@pytest.fixture
-def _interruptible() -> Iterator[None]:
-    """Shells let background jobs ignore SIGINT, and then the test would wait for ever."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_while_waiting_for_records_ends_the_job() -> None:
     cancelled: list[bool] = []
     records = CloseableIterator()
