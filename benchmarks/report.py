@@ -368,8 +368,9 @@ NOTES = """\
   subtask, since it takes files in any order and would drop what is late; its rate is the difference
   of a long and a short job in a warm JVM. The texts of the queries are the same for Flink and
   headrace, row by row (no mini-batch): `benchmarks/nexmark/queries`. Where Nexmark has a UDF (q14)
-  this has an expression, where it has a lookup (q13), a temporal join. The first ratio is to
-  PySpark by hand, the second to Flink with RocksDB.
+  this has an expression, where it has a lookup (q13), a temporal join. headrace runs the same
+  statements in both of its modes: micro-batches, and continuous mode with a checkpoint a second,
+  whose clock stops when the last checkpoint is stored.
 - PyFlink reads the rows from CSV with Flink's Java source, since its Parquet format needs jars
   that PyFlink does not ship. The bare loop has no engine, no exchange and no durability: it is the
   ceiling for one process, not a competitor.

@@ -20,13 +20,17 @@ STATELESS_JOBS = tuple(f"{PREFIX}q{number}" for number in (0, 1, 2, 14, 21, 22))
 PYSPARK_JOBS = tuple(
     f"{PREFIX}q{number}" for number in (0, 1, 2, 3, 5, 7, 8, 11, 14, 17, 20, 21, 22)
 )
-HEADRACE, PYSPARK, HEAP, ROCKSDB, MINI_BATCH = (
+HEADRACE, CONTINUOUS, PYSPARK, HEAP, ROCKSDB, MINI_BATCH = (
     f"nexmark_{system}"
-    for system in ("headrace", "pyspark", "flink_heap", "flink_rocksdb", "headrace_mini_batch")
-)
+    for system in (
+        "headrace", "headrace_continuous", "pyspark", "flink_heap", "flink_rocksdb",
+        "headrace_mini_batch",
+    )
+)  # fmt: skip
 HEADINGS = (
-    "query", "headrace", "PySpark by hand", "ratio", "Flink, heap", "Flink, RocksDB", "ratio",
-    "worker MB by quarter",
+    "query", "headrace, micro-batches", "of PySpark", "of RocksDB",
+    "headrace, continuous", "of PySpark", "of RocksDB",
+    "PySpark by hand", "Flink, heap", "Flink, RocksDB", "worker MB by quarter",
 )  # fmt: skip
 TITLE = "Nexmark: the queries as SQL, events/s of the input"
 WHAT = {
@@ -56,32 +60,37 @@ def rows(
         memory: of headrace's largest worker, in MB.
         problems: why a system did not run.
     """
-    to_spark: list[float] = []
-    to_flink: list[float] = []
+    ratios: dict[tuple[str, str], list[float]] = {pair: [] for pair in PAIRS}
     for job in JOBS:
         if not any(found == job for found, _ in (*rates, *problems)):
             continue
-        spark = _ratio(rates, job, HEADRACE, PYSPARK)
-        flink = _ratio(rates, job, HEADRACE, ROCKSDB)
-        to_spark += [] if spark is None else [spark]
-        to_flink += [] if flink is None else [flink]
+        of = {pair: _ratio(rates, job, *pair) for pair in PAIRS}
+        for pair, ratio in of.items():
+            ratios[pair] += [] if ratio is None else [ratio]
         cells = {system: _rate(rates, problems, job, system) for system in SYSTEMS}
         query = query_of(job)
         yield [
-            f"{query} ({WHAT[query]})", cells[HEADRACE], cells[PYSPARK], _text(spark),
-            cells[HEAP], cells[ROCKSDB], _text(flink), _sizes(memory.get((job, HEADRACE), [])),
+            f"{query} ({WHAT[query]})",
+            cells[HEADRACE], _text(of[HEADRACE, PYSPARK]), _text(of[HEADRACE, ROCKSDB]),
+            cells[CONTINUOUS], _text(of[CONTINUOUS, PYSPARK]), _text(of[CONTINUOUS, ROCKSDB]),
+            cells[PYSPARK], cells[HEAP], cells[ROCKSDB], _sizes(memory.get((job, HEADRACE), [])),
         ]  # fmt: skip
         if (job, MINI_BATCH) in rates:
             # Spark's update mode gives one row a key and batch: this is the same work.
             yield [
                 f"{query}, one change a key and batch", _rate(rates, problems, job, MINI_BATCH),
-                cells[PYSPARK], _text(_ratio(rates, job, MINI_BATCH, PYSPARK)), "", "", "",
+                _text(_ratio(rates, job, MINI_BATCH, PYSPARK)), "", "", "", "", "", "", "",
                 _sizes(memory.get((job, MINI_BATCH), [])),
             ]  # fmt: skip
-    yield ["median", "", "", _median(to_spark), "", "", _median(to_flink), ""]
+    median = {pair: _median(found) for pair, found in ratios.items()}
+    yield [
+        "median", "", median[HEADRACE, PYSPARK], median[HEADRACE, ROCKSDB],
+        "", median[CONTINUOUS, PYSPARK], median[CONTINUOUS, ROCKSDB], "", "", "", "",
+    ]  # fmt: skip
 
 
-SYSTEMS = (HEADRACE, PYSPARK, HEAP, ROCKSDB)
+SYSTEMS = (HEADRACE, CONTINUOUS, PYSPARK, HEAP, ROCKSDB)
+PAIRS = tuple((ours, theirs) for ours in (HEADRACE, CONTINUOUS) for theirs in (PYSPARK, ROCKSDB))
 
 
 def _ratio(rates: Rates, job: str, system: str, other: str) -> float | None:

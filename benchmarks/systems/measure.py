@@ -13,6 +13,7 @@ import json
 import os
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -231,6 +232,7 @@ class Mark(NamedTuple):
     """A checkpoint: when its barrier went out, and what there was then."""
 
     triggered_ms: int
+    done_ms: int  # when all behind the barrier was worked off and stored
     events: int  # that the sources have sent so far
     state_bytes: int
 
@@ -245,8 +247,47 @@ def checkpoints_of(jobs: Path) -> list[Mark]:
     marks, events = [], 0
     for checkpoint in reversed(views.checkpoints(job.job_id).history):
         events += checkpoint.records
-        marks.append(Mark(checkpoint.triggered, events, checkpoint.state_bytes))
+        done_ms = checkpoint.triggered + checkpoint.duration_ms
+        marks.append(Mark(checkpoint.triggered, done_ms, events, checkpoint.state_bytes))
     return marks
+
+
+def measure_checkpoints(
+    options: argparse.Namespace, jobs: Path, run: Callable[[], object], *, system: str, epoch: str
+) -> None:
+    """Runs one job in continuous mode to its end and reports its steady state.
+
+    No batch has a duration there: the clock is that of the job's checkpoints, each of which tells
+    how many records the source had sent when its barrier went out.  It starts with a barrier and
+    stops when the last checkpoint has been stored: what was under way at first counts against us.
+
+    Args:
+        options: of the script.
+        jobs: the registry of the job, which keeps enough of its checkpoints.
+        run: runs the job to its end.
+        system: what to report it as.
+        epoch: the time between two checkpoints, in words.
+    """
+    memory, began = WorkerMemory(), time.perf_counter()
+    with memory:
+        run()
+    seconds = time.perf_counter() - began
+    marks = checkpoints_of(jobs)
+    if marks[-1].events != options.events:
+        raise SystemExit(f"{marks[-1].events} of {options.events} events were read")
+    first = next(mark for mark in marks if mark.events >= options.warmup_events)
+    last = marks[-1]
+    rate = (last.events - first.events) / (last.done_ms - first.triggered_ms) * 1000
+    report(
+        system=system,
+        job=options.job,
+        events=options.events,
+        seconds=round(seconds, 3),
+        events_per_s=round(rate),
+        batch_ms=[later.triggered_ms - mark.triggered_ms for mark, later in pairwise(marks)],
+        worker_rss_mb=memory.quarters(),
+        note=f"{rate / 2:,.0f} events/s a core; a checkpoint every {epoch}",
+    )
 
 
 # --------------------------------------------------------------------------------------- memory
