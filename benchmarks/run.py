@@ -227,8 +227,8 @@ TWENTY_SECONDS = Size(events=200_000, rows_per_file=0, warmup_events=100_000)
 CONTINUOUS = Size(events=80_000_000, rows_per_file=200_000, warmup_events=8_000_000)
 QUICK_CONTINUOUS = Size(events=1_600_000, rows_per_file=50_000, warmup_events=400_000)
 QUICK_LARGE_STATE = Size(events=100_000, rows_per_file=50_000, warmup_events=0)
-# Nexmark: a batch is 40 s of event time. Fifteen batches count, so that the one without events behind
-# the last, which fires windows, has its share and no more.
+# Nexmark: a batch is 40 s of event time. Fifteen batches count, so that the one without events
+# behind the last, which fires windows, has its share and no more.
 NEXMARK = Size(events=8_000_000, rows_per_file=200_000, warmup_events=2_000_000)
 # without state, batches are short: more of them
 NEXMARK_STATELESS = Size(events=8_000_000, rows_per_file=200_000, warmup_events=3_200_000)
