@@ -23,6 +23,7 @@ from headrace.hosts.continuous.settings import (
 )
 from headrace.hosts.continuous.tasks import TaskCode, run_source_task, run_stage_task
 from headrace.hosts.local.process import InThisProcess
+from headrace.runtime.collector import seldom_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,11 +123,12 @@ class ThreadCarrier:
 
     def _send(self, bursts: Iterator[list[Packet]], channel: int, following: int) -> None:
         """Drain a task; its packets go to the stage behind it, or nowhere."""
-        for burst in bursts:
-            for packet in burst if following < len(self._ways) else ():
-                row = (channel, packet.seq, packet.content)
-                if not self._put(self._ways[following][packet.slot], row):
-                    return
+        with seldom_looking():
+            for burst in bursts:
+                for packet in burst if following < len(self._ways) else ():
+                    row = (channel, packet.seq, packet.content)
+                    if not self._put(self._ways[following][packet.slot], row):
+                        return
 
     def _put(self, way: queue.Queue[Row | None], row: Row) -> bool:
         while not self._stopped:

@@ -22,6 +22,7 @@ from headrace.hosts.local.sources import ADAPTERS
 from headrace.hosts.local.stages import LocalStages
 from headrace.io.storage import local_path
 from headrace.plan.alignment import aligns
+from headrace.runtime.collector import seldom_looking
 from headrace.runtime.savepoint.entries import export
 from headrace.runtime.savepoint.files import write_rows
 from headrace.runtime.task import VERSION_KEY
@@ -242,19 +243,8 @@ class LocalRun:
 
     def _run(self) -> None:
         try:
-            while not self._stopped:
-                began = time.monotonic()
-                self._busy = True
-                plan = self._database.planned() or self._new_plan()
-                if plan is not None:
-                    self._run_epoch(plan)
-                self._busy = False
-                if plan is None:
-                    self._rest(_POLL_S, idle=True)
-                elif self._limit is None:
-                    return  # BATCH mode: the one epoch is over
-                else:
-                    self._rest(began + self._interval_s - time.monotonic(), idle=False)
+            with seldom_looking():
+                self._run_epochs()
         except BaseException as error:
             self._error = None if self._stopped else error
         finally:
@@ -262,6 +252,21 @@ class LocalRun:
             with self._changed:
                 self._stopped = True
                 self._changed.notify_all()
+
+    def _run_epochs(self) -> None:
+        while not self._stopped:
+            began = time.monotonic()
+            self._busy = True
+            plan = self._database.planned() or self._new_plan()
+            if plan is not None:
+                self._run_epoch(plan)
+            self._busy = False
+            if plan is None:
+                self._rest(_POLL_S, idle=True)
+            elif self._limit is None:
+                return  # BATCH mode: the one epoch is over
+            else:
+                self._rest(began + self._interval_s - time.monotonic(), idle=False)
 
     def _rest(self, seconds: float, *, idle: bool) -> None:
         with self._changed:

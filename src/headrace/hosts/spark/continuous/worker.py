@@ -20,6 +20,7 @@ from pyspark import TaskContext
 from headrace.hosts.continuous.tasks import run_source_task, run_stage_task
 from headrace.hosts.spark import user_files
 from headrace.hosts.spark.microbatch.worker import ENVELOPE, envelope_rows
+from headrace.runtime.collector import look_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ def _enter(code: WorkerCode) -> int:
     """Let this process find the user's code; the number of its partition."""
     code.user_code.adopt()
     user_files.enter(code.shipped)
-    gc.set_threshold(200_000, 20, 100)  # as in micro-batches
+    look_seldom()
     context = TaskContext.get()
     assert context is not None
     return int(context.partitionId())

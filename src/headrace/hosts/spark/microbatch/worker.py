@@ -24,6 +24,7 @@ from pyspark.sql import Row
 from headrace.data.codec import codec_for
 from headrace.hosts.spark import user_files
 from headrace.hosts.spark.microbatch.state_store import MapStateStore
+from headrace.runtime.collector import look_seldom
 from headrace.runtime.exchange.buffers import MESSAGE, TO_DRIVER, message_frame
 from headrace.runtime.exchange.control_packets import ACTIVE, control_packets
 from headrace.runtime.exchange.outbox import Outbox
@@ -61,9 +62,7 @@ def _task(code: StageCode, subtask: int, store: Any) -> Task:
 def _prepare_process(code: StageCode) -> None:
     code.user_code.adopt()
     user_files.enter(code.shipped)
-    # A batch makes hundreds of thousands of small tuples; scanning them over and over for cycles
-    # cost a quarter of the stage's time.
-    gc.set_threshold(200_000, 20, 100)
+    look_seldom()
     if not _tasks:
         atexit.register(_close_all)
     for key in [key for key in _tasks if key[0].split("/")[0] != code.key.split("/")[0]]:
