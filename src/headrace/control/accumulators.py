@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from headrace.errors import ProgramError
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -72,10 +74,17 @@ class AccumulatorTotals:
 
 
 def _merge(into: _Named, name: str, accumulator: Accumulator[StateValue, StateValue]) -> None:
-    if name in into:
-        into[name].merge(accumulator)
-    else:
-        into[name] = accumulator
+    known = into.setdefault(name, accumulator)
+    if known is accumulator:
+        return
+    if type(known) is not type(accumulator):
+        kinds = sorted(type(each).__name__ for each in (known, accumulator))
+        raise ProgramError(
+            f"accumulator {name!r} is registered as {kinds[0]} and as {kinds[1]}: "
+            "two kinds cannot be added up",
+            fix="give one of them another name in add_accumulator()",
+        )
+    known.merge(accumulator)
 
 
 def _texts(found: _Named) -> JsonObject:

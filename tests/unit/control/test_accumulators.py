@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.common import Configuration
 from headrace.common.accumulators import IntCounter, ListAccumulator
 from headrace.control.accumulators import AccumulatorTotals
+from headrace.datastream import MapFunction, StreamExecutionEnvironment
+from headrace.errors import ProgramError
+
+if TYPE_CHECKING:
+    from headrace.common.accumulators import Accumulator
+    from headrace.datastream import RuntimeContext
 
 
 def listed(*values: object) -> ListAccumulator:
@@ -66,3 +77,24 @@ def test_a_vertex_without_accumulators_has_nothing() -> None:
     totals.add("step", 0, {})
     assert totals.of_vertex({"step"}, 2) is None
     assert totals.of_job() == {}
+
+
+class _Registers(MapFunction):
+    def __init__(self, accumulator: Accumulator[Any, Any]) -> None:
+        self.accumulator = accumulator
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        runtime_context.add_accumulator("seen", self.accumulator)
+
+    def map(self, value: int) -> int:
+        return value
+
+
+def test_two_kinds_under_one_name_end_the_job() -> None:
+    configuration = Configuration()
+    configuration.set_string("headrace.execution.host", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    numbers = env.from_collection([1]).map(_Registers(IntCounter()))
+    numbers.map(_Registers(ListAccumulator())).print()
+    with pytest.raises(ProgramError, match="'seen' is registered as IntCounter and as ListAcc"):
+        env.execute("two kinds")
