@@ -108,6 +108,7 @@ LABELS = {
     "headrace_ads": "headrace (from Kafka, Python functions)",
     "headrace_ads_sql": "headrace (from Kafka, SQL)",
     "headrace_ads_continuous": "headrace (from Kafka, Python functions, continuous mode)",
+    "headrace_ads_sql_continuous": "headrace (from Kafka, SQL, continuous mode)",
     "pyflink_ads": "PyFlink (from Kafka, process mode, best settings; an eighth of the events)",
     "latency_continuous": "headrace (continuous)",
     "latency_micro_batch": "headrace (micro-batches)",

@@ -90,6 +90,13 @@ SYSTEMS = (
     System("headrace_ads_sql", "headrace_kafka.py", ("kafka-ads",), variant="sql", reads="topic"),
     System("headrace_ads_continuous", "headrace_ads_continuous.py", ("kafka-ads",), reads="topic"),
     System(
+        "headrace_ads_sql_continuous",
+        "headrace_ads_continuous.py",
+        ("kafka-ads",),
+        variant="sql",
+        reads="topic",
+    ),
+    System(
         "pyflink_ads",
         "pyflink_ads.py",
         ("kafka-ads",),

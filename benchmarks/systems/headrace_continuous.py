@@ -103,7 +103,7 @@ def steady_rate(slices: list[tuple[float, int]], warmup_events: int) -> tuple[in
     return done, (done - steady_after) / (max(slices)[0] - steady_from)
 
 
-def environment(scratch: Path, **settings: str) -> StreamExecutionEnvironment:
+def continuous(scratch: Path, **settings: str) -> Configuration:
     configuration = Configuration()
     for key, value in {
         "headrace.execution.mode": "continuous",
@@ -113,6 +113,11 @@ def environment(scratch: Path, **settings: str) -> StreamExecutionEnvironment:
         **settings,
     }.items():
         configuration.set_string(key, value)
+    return configuration
+
+
+def environment(scratch: Path, **settings: str) -> StreamExecutionEnvironment:
+    configuration = continuous(scratch, **settings)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(PARALLELISM)
     return env
