@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.json as pj
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from headrace.common.types import Row
 from headrace.data.codec import codec_for
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
 from headrace.errors import BadMessageError
+from headrace.formats import json_objects
+from headrace.formats.json_objects import ObjectReader
 
 NESTED = Types.ROW_NAMED(["x", "at"], [Types.LONG(), Types.SQL_TIMESTAMP()])
 FIELDS: dict[str, Any] = {
@@ -37,6 +40,11 @@ FIELDS: dict[str, Any] = {
     "prim": Types.PRIMITIVE_ARRAY(Types.INT()),
 }
 ALL = Types.ROW_NAMED(list(FIELDS), list(FIELDS.values()))
+# what msgspec reads; Arrow's reader reads the rest
+FLAT_FIELDS = {name: kind for name, kind in FIELDS.items() if type(kind) not in (
+    type(NESTED), *(type(FIELDS[name]) for name in ("list", "rows", "prim"))
+)}  # fmt: skip
+FLAT = Types.ROW_NAMED(list(FLAT_FIELDS), list(FLAT_FIELDS.values()))
 
 
 def schema(kind: Any = ALL, *, complete: bool = False) -> JsonRowDeserializationSchema:
@@ -186,8 +194,9 @@ messages = st.one_of(
 @example([b'{"l":1,"l":2}'])
 @example([b'{"unknown":1,"unknown":2}'])
 def test_columns_are_what_records_are(found: list[bytes]) -> None:
-    check(schema(), found)
-    check(schema(complete=True), found)
+    for kind in (ALL, FLAT):
+        check(schema(kind), found)
+        check(schema(kind, complete=True), found)
 
 
 def typed(kind: Any) -> st.SearchStrategy[str]:
@@ -226,9 +235,40 @@ fitting = st.fixed_dictionaries(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(fitting, min_size=1, max_size=5))
 def test_messages_that_fit_are_taken_as_columns(found: list[bytes]) -> None:
-    check(schema(), found)
     negative_zero = any(b":-0" in message for message in found)
-    assert negative_zero or at_once(schema(), found) is not None
+    for kind in (ALL, FLAT):
+        check(schema(kind), found)
+        assert negative_zero or at_once(schema(kind), found) is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(fitting, min_size=1, max_size=5))
+def test_both_readers_of_flat_objects_find_the_same(found: list[bytes]) -> None:
+    reader = ObjectReader.of(["s", "b", "i", "d"], _TYPES)
+    assert reader is not None
+    arrays = reader.read(b"\n".join(found), len(found))
+    assert arrays is not None
+    options = pj.ParseOptions(
+        explicit_schema=pa.schema(list(zip(["s", "b", "i", "d"], _TYPES, strict=True))),
+        unexpected_field_behavior="ignore",
+    )
+    table = pj.read_json(pa.BufferReader(b"\n".join(found)), parse_options=options)
+    assert repr([a.to_pylist() for a in arrays]) == repr([c.to_pylist() for c in table.columns])
+
+
+_TYPES = [pa.string(), pa.bool_(), pa.int32(), pa.float64()]
+
+
+def test_msgspec_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_objects, "msgspec", None)
+    found = [b'{"l":1,"s":"a"}', b'{"l":2}']
+    assert at_once(schema(FLAT), found) == one_by_one(schema(FLAT), found)
+
+
+def test_flat_objects_are_not_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pj, "read_json")
+    found = [b'{"l":1,"z":{"x":[1]},"s":"a"}', b' {"l":2}\n']
+    assert at_once(schema(FLAT), found) == one_by_one(schema(FLAT), found)
 
 
 def test_no_messages_are_no_rows() -> None:
@@ -290,3 +330,6 @@ def test_a_schema_travels_after_use() -> None:
     reader = schema()
     check(reader, [b'{"l":1}'])
     check(pickle.loads(pickle.dumps(reader)), [b'{"l":1}'])
+    flat = schema(FLAT)
+    check(flat, [b'{"l":1}'])
+    check(pickle.loads(pickle.dumps(flat)), [b'{"l":1}'])

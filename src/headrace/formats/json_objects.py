@@ -1,0 +1,65 @@
+"""Flat JSON objects to Arrow arrays by msgspec, in half of the time of Arrow's own reader.
+
+In: objects with line feeds between them, the names and types of the fields that are wanted.
+Out: an array for each field, or None.  Next: json_columns.py, which asks Arrow's reader then
+
+msgspec is as strict about types as Arrow's reader, and skips what nobody wants without looking into
+it. Measured for 168 bytes, three fields of seven: 0.28 microseconds an object instead of 0.53.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+try:
+    import msgspec
+except ImportError:  # no part of headrace without extras, and executors may lack it
+    msgspec = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ObjectReader"]
+
+_PYTHON: dict[pa.DataType, type] = {
+    pa.string(): str,
+    pa.bool_(): bool,
+    pa.int8(): int,
+    pa.int16(): int,
+    pa.int32(): int,
+    pa.int64(): int,
+    pa.float64(): float,
+}
+
+
+class ObjectReader:
+    """Reads many objects with the same fields."""
+
+    def __init__(self, names: Sequence[str], types: Sequence[pa.DataType]) -> None:
+        own = [f"field{number}" for number in range(len(names))]
+        fields = [(name, _PYTHON[kind] | None, None) for name, kind in zip(own, types, strict=True)]
+        # objects without references to others: the collector need not know them
+        kind = msgspec.defstruct(
+            "Fields", fields, rename=dict(zip(own, names, strict=True)), gc=False
+        )
+        self._decode = msgspec.json.Decoder(kind).decode_lines
+        self._columns = [(attrgetter(name), kind) for name, kind in zip(own, types, strict=True)]
+
+    @staticmethod
+    def of(names: Sequence[str], types: Sequence[pa.DataType]) -> ObjectReader | None:
+        """The reader for some fields; None if Arrow has to read one of them."""
+        flat = all(kind in _PYTHON for kind in types)
+        return ObjectReader(names, types) if msgspec is not None and flat else None
+
+    def read(self, objects: Any, count: int) -> list[pa.Array] | None:
+        """The fields of so many objects; None if they are other objects, or another number."""
+        try:
+            found = self._decode(objects)
+            if len(found) != count:
+                return None
+            return [pa.array(map(value, found), kind) for value, kind in self._columns]
+        except (msgspec.MsgspecError, pa.ArrowException, OverflowError, RecursionError):
+            return None
