@@ -95,12 +95,11 @@ class Records:
     def pick(self, chosen: NDArray[np.int64]) -> Records:
         """The records at some places, in the order of the places."""
         times, places = self.timestamps, chosen.tolist()
-        picked_times = None if times is None else [times[place] for place in places]
+        picked_times = None if times is None else list(map(times.__getitem__, places))
         if self._batch is not None:
             picked = self._batch.take(pa.array(chosen))
             return Records(timestamps=picked_times, batch=picked, codec=self._codec)
-        values = self.values
-        return Records([values[place] for place in places], picked_times)
+        return Records(list(map(self.values.__getitem__, places)), picked_times)
 
     def with_timestamps(self, timestamps: list[int]) -> Records:
         """The same records at other times; other consumers keep seeing the old ones."""

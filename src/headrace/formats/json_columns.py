@@ -126,11 +126,10 @@ class JsonColumns:
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _fields_of(self, texts: pa.StringArray) -> list[pa.Array]:
-        text = joined(texts)
-        found = None if self._objects is None else self._objects.read(text, len(texts))
+        found = None if self._objects is None else self._objects.read(texts)
         if found is not None:
             return found
-        table = pj.read_json(pa.BufferReader(text), _options(texts), self._parse)
+        table = pj.read_json(pa.BufferReader(joined(texts)), _options(texts), self._parse)
         if table.num_rows != len(texts):
             raise ColumnsDiffer
         table = table.combine_chunks()

@@ -246,7 +246,7 @@ def test_messages_that_fit_are_taken_as_columns(found: list[bytes]) -> None:
 def test_both_readers_of_flat_objects_find_the_same(found: list[bytes]) -> None:
     reader = ObjectReader.of(["s", "b", "i", "d"], _TYPES)
     assert reader is not None
-    arrays = reader.read(b"\n".join(found), len(found))
+    arrays = reader.read(pa.array(found, pa.binary()).cast(pa.string()))
     assert arrays is not None
     options = pj.ParseOptions(
         explicit_schema=pa.schema(list(zip(["s", "b", "i", "d"], _TYPES, strict=True))),
@@ -301,6 +301,13 @@ def test_blanks_around_objects_do_not_cost_the_columns() -> None:
     assert at_once(schema(), [b'{"l":1}\n', b' {"l":2}\r\n']) == one_by_one(
         schema(), [b'{"l":1}', b'{"l":2}']
     )
+
+
+def test_many_messages_are_read_part_by_part() -> None:
+    found = [b'{"l":%d,"s":"x"}' % number for number in range(9_001)]
+    assert at_once(schema(FLAT), found) == one_by_one(schema(FLAT), found)
+    # two objects in one text and none in another, in different parts
+    assert at_once(schema(FLAT), [b"{}{}", *found, b"{} "]) is None
 
 
 def test_slices_of_messages_are_read() -> None:
