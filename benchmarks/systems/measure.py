@@ -258,8 +258,9 @@ def measure_checkpoints(
     """Runs one job in continuous mode to its end and reports its steady state.
 
     No batch has a duration there: the clock is that of the job's checkpoints, each of which tells
-    how many records the source had sent when its barrier went out.  It starts with a barrier and
-    stops when the last checkpoint has been stored: what was under way at first counts against us.
+    how many records the source had sent when its barrier went out.  When it has been stored, these
+    and no others are worked off; so the clock runs from the end of one checkpoint to that of the
+    last.
 
     Args:
         options: of the script.
@@ -277,7 +278,7 @@ def measure_checkpoints(
         raise SystemExit(f"{marks[-1].events} of {options.events} events were read")
     first = next(mark for mark in marks if mark.events >= options.warmup_events)
     last = marks[-1]
-    rate = (last.events - first.events) / (last.done_ms - first.triggered_ms) * 1000
+    rate = (last.events - first.events) / (last.done_ms - first.done_ms) * 1000
     report(
         system=system,
         job=options.job,
