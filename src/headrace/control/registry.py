@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LOST = "LOST"
 ENDED = frozenset({"FINISHED", "FAILED", "CANCELED", LOST})
+ALL_JOBS = "`headrace list --all` shows this machine's jobs, with -m those of a dispatcher"
 # a driver of another machine that has not written for this long is taken for dead
 _SILENT_S = 60.0
 _KEPT_ENDED = 200
@@ -188,7 +189,7 @@ class JobRegistry:
             raise JobNotFoundError(
                 f"there is no job {text!r}",
                 where=str(self.folder),
-                fix="`headrace list --all` shows all known jobs",
+                fix=ALL_JOBS,
             )
         several = ", ".join(f"{record.job_id[:12]} ({record.name})" for record in found[:5])
         raise JobNotFoundError(

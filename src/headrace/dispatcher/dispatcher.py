@@ -33,6 +33,7 @@ from headrace.errors import (
     HeadraceError,
     InvalidArgumentError,
     JobError,
+    JobNotFoundError,
     NotLeaderError,
 )
 
@@ -298,7 +299,11 @@ class Dispatcher:
 
     def find(self, text: str, *, newest: bool = False) -> JobRecord:
         """As `job`; several running jobs of a name are refused unless the newest will do."""
-        return self.registry.find(self._own_id(text), newest=newest)
+        try:
+            return self.registry.find(self._own_id(text), newest=newest)
+        except JobNotFoundError as error:
+            error.where = None  # a folder of this machine, which whoever asks may not see
+            raise
 
     def queue(self) -> list[str]:
         """The ids of the jobs that wait for slots, the first to start first."""

@@ -295,8 +295,9 @@ def test_nobody_reads_outside_of_the_registry(tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("{}")
     views = JobViews(JobRegistry(tmp_path / "jobs"))
     for text in ("../secret", "", "a/b", ".", "ä" * 8, "x" * 100):
-        with pytest.raises(JobNotFoundError):
+        with pytest.raises(JobNotFoundError) as unknown:
             views.job(text)
+        assert str(tmp_path) not in str(unknown.value)  # REST tells it to everybody
         assert views.find(text) is None
     assert views.overview() == ()
     assert JobViews(JobRegistry(tmp_path / "nowhere")).overview() == ()
