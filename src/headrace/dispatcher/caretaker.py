@@ -349,7 +349,8 @@ class Caretaker:
         if record is None and verdict.state == "FAILED":
             error = self._drivers.log_tail(folder) or error
         if record is None or record.state != verdict.state or failure is not None:
-            self._tell(charge, verdict.state, failure=failure, error=error, ended=True)
+            self._tell(charge, verdict.state, failure=failure, error=error, ended=True,
+                       exit_code=verdict.exit_code)  # fmt: skip
         self._update(charge, phase="ended", since_ms=wall_clock(), state=verdict.state, error=error)
         del self.charges[charge.job_id]
         self._ended.append(charge.job_id)
@@ -421,6 +422,7 @@ class Caretaker:
         delay_ms: int | None = None,
         error: str | None = None,
         ended: bool = False,
+        exit_code: int | None = None,
     ) -> None:
         """Write the record of a job that has no driver to do it."""
         me, now_ms = this_process(), wall_clock()
@@ -429,6 +431,7 @@ class Caretaker:
         record.state, record.updated, record.error = state, now_ms, error
         record.ended = now_ms if ended else None
         record.host, record.pid, record.born, record.launch = me.host, me.pid, me.born, None
+        record.has_driver, record.stopping, record.exit_code = False, False, exit_code
         if failure is not None:
             record.failures.append(
                 {"when": now_ms, "type": "DriverLost", "message": failure, "where": None,

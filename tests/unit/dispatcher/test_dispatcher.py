@@ -132,6 +132,9 @@ def test_a_program_that_does_not_import_fails_with_its_words(dispatcher: Dispatc
     record = wait_for_state(dispatcher, dispatcher.submit(pretend("broken")), "FAILED")
     assert "No module named 'nothing'" in (record.error or "")
     assert record.restarts == 0
+    assert (record.exit_code, record.has_driver) == (1, False)
+    record = wait_for_state(dispatcher, dispatcher.submit(pretend("broken", "2")), "FAILED")
+    assert record.exit_code == 2
 
 
 def test_jobs_wait_for_slots_in_order_and_say_at_which_place(tmp_path: Path) -> None:
@@ -145,7 +148,8 @@ def test_jobs_wait_for_slots_in_order_and_say_at_which_place(tmp_path: Path) -> 
     assert [dispatcher.queue_position(job) for job in (first, second, third, small)] == [
         None, 1, 2, 3,
     ]  # fmt: skip
-    assert dispatcher.job(second).state == "CREATED"
+    assert (dispatcher.job(second).state, dispatcher.job(second).has_driver) == ("CREATED", False)
+    assert dispatcher.job(first).has_driver
     assert dispatcher.slots() == (3, 2)
     dispatcher.cancel(second)  # also while it waits
     assert dispatcher.job(second).state == "CANCELED"

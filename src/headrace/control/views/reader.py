@@ -179,7 +179,7 @@ class JobViews:
             restarts=record.restarts,
             restart_strategy=record.restart_strategy,
             program=record.program,
-            driver=str(record.driver),
+            driver=str(record.driver) if record.has_driver else None,
             log=record.log,
             web=record.web,
             epochs=record.batches,
