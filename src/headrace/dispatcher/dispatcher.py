@@ -22,7 +22,12 @@ from headrace.control.views.reader import JobViews
 from headrace.dispatcher.caretaker import Caretaker, Charge
 from headrace.dispatcher.drivers import Drivers
 from headrace.dispatcher.file_election import FileElection
-from headrace.dispatcher.job_store import PROGRAM_FOLDER, JobStore, Submission
+from headrace.dispatcher.job_store import (
+    PROGRAM_FOLDER,
+    SUBMITTED_FOLDER,
+    JobStore,
+    Submission,
+)
 from headrace.dispatcher.leadership import Alone
 from headrace.dispatcher.operations import Operation, Operations
 from headrace.dispatcher.program_store import ProgramStore, unpack
@@ -84,7 +89,7 @@ class Dispatcher:
             else JobRegistry(settings.folder / "jobs")
         )
         self.programs = ProgramStore(settings.folder / "programs")
-        self._store = JobStore(settings.folder / "submitted")
+        self._store = JobStore(settings.folder / SUBMITTED_FOLDER)
         self._election = election or _election(settings, address)
         self._care = Caretaker(
             settings, self._store, self.registry, drivers or Drivers(), self._election
