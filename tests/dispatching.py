@@ -43,7 +43,7 @@ def leave(code):
 
 if behaviour == "broken":
     print("ModuleNotFoundError: No module named 'nothing'")
-    leave(1)
+    leave(int([*content["arguments"], "1"][1]))
 registry = JobRegistry(Path(content["settings"]["headrace.jobs.dir"]))
 me, now = this_process(), time.time() * 1000
 job_id = content["settings"].get("user.job-id") or orders["job_id"]

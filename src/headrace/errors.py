@@ -23,7 +23,8 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 │   ├── JobNotFoundError   no job, or several, with this id or name
 │   ├── JobNameInUseError  a running job has the name
 │   ├── CheckpointLockedError  another driver runs on the checkpoint directory
-│   └── NotLeaderError     asked of a dispatcher that does not lead
+│   ├── NotLeaderError     asked of a dispatcher that does not lead
+│   └── NotDoneYetError    it was asked for and goes on, but not within the time to wait
 ├── EnvironmentSetupError  Java or Spark is missing or of the wrong version
 └── InternalError          our bug: what to attach to a report
 
@@ -62,6 +63,7 @@ __all__ = [
     "JobNotFoundError",
     "KeyTypeError",
     "MissingUidError",
+    "NotDoneYetError",
     "NotLeaderError",
     "PlanError",
     "ProgramError",
@@ -330,6 +332,10 @@ class JobNameInUseError(JobError):
 
 class NotLeaderError(JobError):
     """A dispatcher that does not lead was asked; `where` is the address of the leader, if any."""
+
+
+class NotDoneYetError(JobError):
+    """What was asked for goes on; only the time to wait for it has passed."""
 
 
 class CheckpointLockedError(JobError):

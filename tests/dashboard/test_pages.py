@@ -246,7 +246,9 @@ def test_the_dispatcher_shows_options_log_and_metrics(page: Page) -> None:
 
 def test_a_job_that_waits_shows_its_place(page: Page) -> None:
     page.open(f"jobs/{'4' * 32}")
-    page.wait_for("nightly billing", "position 1", "The plan is not known yet")
+    shown = page.wait_for("nightly billing", "position 1", "The plan is not known yet")
+    assert "Waiting for" in shown
+    assert "Running for" not in shown
     assert page.button("Cancel")
     assert "Savepoint" not in page.text(".job-buttons")
 

@@ -29,8 +29,14 @@ from headrace.dispatcher.instances import (
     jobs_are_to_stop,
     log_path,
     registered,
+    unfinished_jobs,
 )
-from headrace.errors import ConfigurationError, EnvironmentSetupError, JobError
+from headrace.errors import (
+    ConfigurationError,
+    EnvironmentSetupError,
+    JobError,
+    NotDoneYetError,
+)
 from headrace.io.processes import start_detached
 
 if TYPE_CHECKING:
@@ -131,7 +137,7 @@ def _serve(configuration: Configuration, *, as_json: bool) -> None:
     server = RestServer(dispatcher, rest_settings, shut_down=over.set, listening=listening)
     instance = Instance(
         os.environ.pop(_INSTANCE_VARIABLE, "") or uuid.uuid4().hex[:12],
-        os.getpid(), address, str(settings.folder), wall_clock(),
+        os.getpid(), address, str(settings.folder), wall_clock(), str(dispatcher.registry.folder),
     )  # fmt: skip
     dispatcher.start()
     try:
@@ -157,9 +163,9 @@ def _listening(
     configuration: Configuration, address: str, listen: Callable[[str, int], socket.socket]
 ) -> socket.socket:
     """On the first port of the range that is free."""
-    text = str(
-        configuration.get(OPTIONS["rest.bind-port"]) or configuration.get(OPTIONS["rest.port"])
-    )
+    bind = configuration.get(OPTIONS["rest.bind-port"])
+    option = "rest.bind-port" if bind else "rest.port"
+    text = str(bind or configuration.get(OPTIONS["rest.port"]))
     first, _, last = text.partition("-")
     try:
         ports = range(int(first), int(last or first) + 1)
@@ -167,8 +173,9 @@ def _listening(
         ports = range(0)
     if not ports or ports[-1] > 65535:
         raise ConfigurationError(
-            f"option rest.bind-port is {text!r}, expected a port or a range of ports",
-            fix="for instance 8081-8090",
+            f"option {option} is {text!r}, expected a port"
+            + (" or a range of ports" if bind else ""),
+            fix=f"from 0 to 65535, for instance {'8081-8090' if bind else '8081'}",
         )
     for port in ports:
         try:
@@ -249,6 +256,8 @@ def stop(
 ) -> None:
     """End a dispatcher of this machine. Its jobs go on running, unless they are to be stopped.
 
+    Says what becomes of each. Jobs that wait in the queue wait for the next dispatcher.
+
     \b
     Examples:
       headrace cluster stop
@@ -256,20 +265,25 @@ def stop(
     """
     with told_errors(as_json=as_json):
         instance = _the_one(port)
+        before = unfinished_jobs(instance)
         instance.end(stop_jobs=stop_jobs)
         deadline = time.monotonic() + timeout
         while instance.runs:
             if time.monotonic() > deadline:
-                raise JobError(
+                raise NotDoneYetError(
                     f"the dispatcher at {instance.address} has not ended within {timeout:g} s",
                     where=f"process {instance.pid}",
                     fix="its jobs may still be ending; its log says more",
                 )
             time.sleep(0.05)
+    fates = [(job, job.fate(instance)) for job in before]
     if as_json:
-        show_json(_described(instance))
-    else:
-        typer.echo(f"{instance.address} has ended")
+        jobs = [{"job_id": job.job_id, "name": job.name, "fate": fate} for job, fate in fates]
+        show_json({**_described(instance), "jobs": jobs})
+        return
+    typer.echo(f"{instance.address} has ended")
+    for job, fate in fates:
+        typer.echo(f"{job.job_id[:12]} {job.name}: {fate}")
 
 
 def _the_one(port: int | None) -> Instance:
@@ -300,7 +314,8 @@ def status(as_json: AsJson = False) -> None:
     for each in [] if as_json else found:
         role = "leads" if each.get("leads") else f"standby of {each.get('leader') or 'nobody'}"
         slots = f", {each['slots_taken']} of {each['slots']} slots" if each.get("slots") else ""
-        waiting = f", {each['waiting']} jobs wait" if each.get("waiting") else ""
+        number = int(str(each.get("waiting") or 0))
+        waiting = f", {number} {'job waits' if number == 1 else 'jobs wait'}" if number else ""
         error = f" ({each['error']})" if "error" in each else ""
         typer.echo(
             f"{each['address']}  {role}{slots}{waiting}, process {each['pid']}, since "

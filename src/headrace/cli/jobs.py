@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -21,12 +20,13 @@ from headrace.cli.output import (
     absolute_place,
     people,
     show_json,
+    tables,
     told_errors,
     when,
 )
 from headrace.cli.targets import Dispatcher, jobs_of
 from headrace.control.registry import LOST
-from headrace.errors import InvalidArgumentError, JobError
+from headrace.errors import InvalidArgumentError, JobError, NotDoneYetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,7 +93,7 @@ def list_jobs(
     if not shown:
         typer.echo("no jobs" if every else "no running jobs")
     else:
-        output = _output()
+        output = tables()
         output.print(_table(shown, output.width))
     if lost and not every:
         people().print(f"{lost} lost: headrace list --all shows them", style="yellow")
@@ -105,7 +105,7 @@ def _table(records: list[JobRecord], width: int) -> Table:
         (
             record.job_id[:12],
             record.name,
-            record.state,
+            _state(record),
             when(record.started)[:16],
             f"{record.batches:,}",
             str(record.restarts),
@@ -124,8 +124,9 @@ def _table(records: list[JobRecord], width: int) -> Table:
     if wide:
         table.add_column("CHECKPOINT", overflow="fold")
     for record, (job_id, name, state, *others) in zip(records, rows, strict=True):
-        place = [record.checkpoint or "(temporary)"] if wide else []
-        table.add_row(job_id, escape(name), _styled(state), *others, *place)
+        unknown = "(temporary)" if _has_begun(record) else ""
+        place = [record.checkpoint or unknown] if wide else []
+        table.add_row(job_id, escape(name), _styled(record.state, state), *others, *place)
     return table
 
 
@@ -153,8 +154,10 @@ def status(job: JobText, dispatcher: Dispatcher = None, as_json: AsJson = False)
 
 
 def _show(record: JobRecord, found: JsonObject) -> None:
-    output = _output()
+    output = tables()
     facts = Table(box=None, show_header=False, pad_edge=False)
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")
     for label, value in _facts(record).items():
         facts.add_row(label, value)
     for label, text in limits(found):
@@ -192,24 +195,36 @@ def limits(found: JsonObject) -> Iterator[tuple[str, str]]:
 
 
 def _facts(record: JobRecord) -> dict[str, str]:
-    last = "" if record.last_batch < 0 else f", the last is number {record.last_batch}"
     facts = {
         "job": record.job_id,
-        "name": record.name,
-        "state": _styled(record.state),
-        "started": when(record.started),
+        "name": escape(record.name),
+        "state": _styled(record.state, _state(record)),
+        "submitted" if record.state == "CREATED" else "started": when(record.started),
         "ended": "" if record.ended is None else when(record.ended),
-        "program": record.program,
-        "driver": str(record.driver),
+        "program": escape(record.program),
+        "driver": str(record.driver) if record.has_driver else "",
         "parallelism": str(record.parallelism),
-        "mode": record.mode,
-        "checkpoint": record.checkpoint or "(temporary, deleted with the job)",
-        "epochs" if record.mode == "continuous" else "batches": f"{record.batches}{last}",
-        "restarts": f"{record.restarts} ({record.restart_strategy})",
-        "log": record.log or "",
+        **(_facts_of_a_run(record) if _has_begun(record) else {}),
+        "log": escape(record.log or ""),
         **{f"web ({name})": address for name, address in record.web.items()},
     }
     return {label: value for label, value in facts.items() if value}
+
+
+def _facts_of_a_run(record: JobRecord) -> dict[str, str]:
+    last = "" if record.last_batch < 0 else f", the last is number {record.last_batch}"
+    strategy = f" ({record.restart_strategy})" if record.restart_strategy else ""
+    return {
+        "mode": record.mode,
+        "checkpoint": escape(record.checkpoint or "(temporary, deleted with the job)"),
+        "epochs" if record.mode == "continuous" else "batches": f"{record.batches}{last}",
+        "restarts": f"{record.restarts}{strategy}",
+    }
+
+
+def _has_begun(record: JobRecord) -> bool:
+    """Whether a driver has said what the program asks for."""
+    return record.has_driver or bool(record.restart_strategy)
 
 
 def _operators(record: JobRecord) -> Table:
@@ -260,13 +275,16 @@ def _watermark(timestamp: int) -> str:
     return str(timestamp)
 
 
-def _styled(state: str) -> str:
+def _state(record: JobRecord) -> str:
+    """The state, with what else there is to wait for."""
+    if record.queue_position is not None:
+        return f"{record.state}, place {record.queue_position}"
+    return f"{record.state}, stopping" if record.stopping and record.is_running else record.state
+
+
+def _styled(state: str, text: str = "") -> str:
     style = _STYLES.get(state)
-    return f"[{style}]{state}[/]" if style else state
-
-
-def _output() -> Console:
-    return Console(highlight=False)
+    return f"[{style}]{text or state}[/]" if style else text or state
 
 
 # --- steering ------------------------------------------------------------------------------------
@@ -279,6 +297,8 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """End a job now. The running batch is thrown away; what was committed stays.
+
+    Exit code 3: the job was asked to end, and has not within --timeout; it goes on ending.
 
     \b
     Examples:
@@ -321,6 +341,8 @@ def stop(
 ) -> None:
     """End a job after the running batch, with its checkpoint complete.
 
+    Exit code 3: the job was asked to end, and has not within --timeout; it goes on ending.
+
     \b
     Examples:
       headrace stop orders
@@ -355,7 +377,7 @@ def _end(
     if as_json:
         show_json(record.to_json())
     else:
-        _output().print(f"{record.job_id[:12]} {record.name}: {_styled(record.state)}")
+        tables().print(f"{record.job_id[:12]} {record.name}: {_styled(record.state)}")
     lost = "savepoint" in arguments and record.savepoint is None
     if record.savepoint is not None and not as_json:
         typer.echo(record.savepoint)
@@ -373,7 +395,7 @@ def wait_for_end(jobs: Jobs, job_id: str, deadline: float, display: Status) -> J
             break
         display.update(f"{record.name}: {record.state}, {record.batches} batches")
         if time.monotonic() > deadline:
-            raise JobError(
+            raise NotDoneYetError(
                 f"job {record.name!r} was asked to end, but is still {record.state}",
                 fix="it is still ending; `headrace status` shows when it has ended",
             )

@@ -52,7 +52,8 @@ def headrace(
     """Run programs and SQL on Spark, and look after their jobs.
 
     Every command has --json. Exit codes: 0 done, 1 the job failed, 2 bad input and nothing was
-    changed. Jobs register in $HEADRACE_HOME/jobs (~/.headrace/jobs).
+    changed, 3 asked for, but not done within --timeout. Jobs register in $HEADRACE_HOME/jobs
+    (~/.headrace/jobs).
     """
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,7 @@ from headrace.errors import (
     HeadraceError,
     JobNameInUseError,
     JobNotFoundError,
+    NotDoneYetError,
     PlanError,
     ProgramError,
     SavepointError,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
     from headrace.common.opaque import JsonObject
 
-DONE, JOB_FAILED, BAD_INPUT = 0, 1, 2
+DONE, JOB_FAILED, BAD_INPUT, NOT_DONE_YET = 0, 1, 2, 3
 
 # Found before anything runs.
 FOUND_BEFORE_START = (
@@ -47,6 +49,8 @@ FOUND_BEFORE_START = (
     JobNotFoundError,
     SavepointError,
 )
+
+_WITHOUT_END = 1_000_000
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobText = Annotated[
@@ -63,6 +67,14 @@ def registry() -> JobRegistry:
 def people() -> Console:
     """The console for progress displays: standard error, silent where there is no terminal."""
     return Console(stderr=True)
+
+
+def tables() -> Console:
+    """The console for tables: nothing is cut or broken where there is no terminal to fill."""
+    console = Console(highlight=False)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console
+    return Console(highlight=False, width=_WITHOUT_END)
 
 
 def absolute_place(path: str) -> str:
@@ -115,9 +127,10 @@ def show_error(error: BaseException, *, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def told_errors(*, as_json: bool) -> Iterator[None]:
-    """Errors of a command that changes nothing when it fails: told, with exit code 2."""
+    """Errors of a command, told: with exit code 2 nothing was changed, with 3 it goes on."""
     try:
         yield
     except HeadraceError as error:
         show_error(error, as_json=as_json)
-        raise typer.Exit(BAD_INPUT) from None
+        code = NOT_DONE_YET if isinstance(error, NotDoneYetError) else BAD_INPUT
+        raise typer.Exit(code) from None

@@ -26,7 +26,7 @@ from headrace.cli.output import (
 from headrace.cli.run import launch_file, run_detached
 from headrace.cli.targets import Dispatcher, Jobs, LocalJobs, jobs_of, rest_client
 from headrace.control.orders import Orders
-from headrace.errors import InvalidArgumentError, JobError
+from headrace.errors import InvalidArgumentError, JobError, NotDoneYetError
 
 if TYPE_CHECKING:
     from headrace.common.opaque import JsonObject
@@ -123,7 +123,14 @@ def _rescale_here(
     with people().status(f"rescaling {record.job_id[:12]} to {parallelism}") as display:
         wanted: JsonObject = {"drain": False, "savepoint": place}
         jobs.ask_to_end(record.job_id, "stop", wanted, timeout_s=timeout_s)
-        ended = wait_for_end(jobs, record.job_id, deadline, display)
+        try:
+            ended = wait_for_end(jobs, record.job_id, deadline, display)
+        except NotDoneYetError as late:
+            late.fix = (
+                "it is still ending, with a savepoint, and nothing continues it: `headrace status` "
+                "shows when it has ended; then run its program again"
+            )
+            raise
     if ended.savepoint is None:
         raise JobError(
             f"no savepoint was written: {ended.savepoint_error or ended.error}",

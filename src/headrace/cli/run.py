@@ -416,32 +416,36 @@ def run_remotely(
         else:
             typer.echo(job_id)
         return DONE
-    if not as_json:
-        progress.info("job %s was submitted", job_id)
     try:
-        record = _watch_remotely(client, job_id)
+        record = _watch_remotely(client, job_id, silent=as_json)
     except KeyboardInterrupt:
         print(f"job {job_id} goes on; `headrace cancel -m ... {job_id[:8]}` ends it",  # noqa: T201
               file=sys.stderr)  # fmt: skip
         return 130
+    # what the program left behind, if it has ended before its job began
+    code = (record.exit_code or JOB_FAILED) if record.state == "FAILED" else DONE
     if as_json:
         error = None if record.error is None else {"message": record.error}
-        failed = JOB_FAILED if record.state == "FAILED" else DONE
-        show_json({"exit_code": failed, "jobs": [record.to_json()], "error": error})
+        show_json({"exit_code": code, "jobs": [record.to_json()], "error": error})
     elif record.error:
         print(record.error, file=sys.stderr)  # noqa: T201
     else:
         typer.echo(f"{record.job_id[:12]} {record.name}: {record.state}")
-    return JOB_FAILED if record.state == "FAILED" else DONE
+    return code
 
 
-def _watch_remotely(client: RestClient, job_id: str) -> JobRecord:
-    with people().status(f"job {job_id[:12]}") as display:
+def _watch_remotely(client: RestClient, job_id: str, *, silent: bool) -> JobRecord:
+    """Wait for a job's end; a line for every state and place in the queue."""
+    console, told = people(), ""
+    with console.status(f"job {job_id[:12]}") as display:
         record = client.find(job_id)
         while record.is_running or record.state == LOST:  # a dispatcher starts a lost one again
-            place = client.queue_position(job_id) if record.state == "CREATED" else None
-            waits = f", place {place} in the queue" if place else ""
-            display.update(f"{record.name}: {record.state}{waits}, {record.batches} batches")
+            place = record.queue_position
+            now = f"{record.state}, place {place} in the queue" if place else record.state
+            if now != told and not silent:
+                console.print(f"job {job_id}: {now}", markup=False, highlight=False, soft_wrap=True)
+            told = now
+            display.update(f"{record.name}: {now}, {record.batches} batches")
             time.sleep(0.5)
             record = client.find(job_id)
     return record

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
@@ -21,6 +20,7 @@ from headrace.cli.output import (
     absolute_place,
     people,
     show_json,
+    tables,
     told_errors,
     when,
 )
@@ -65,7 +65,12 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     # what follows the program belongs to the program
     plain = {"allow_interspersed_args": False}
-    one = typer.Typer(cls=_TakeByDefault, help="Take a savepoint of a running job.")
+    one = typer.Typer(
+        cls=_TakeByDefault,
+        help="Take a savepoint of a running job: headrace savepoint JOB [DIR]. Its options are "
+        "those of the command take, which may be left out.",
+        subcommand_metavar="JOB [DIR] | COMMAND [ARGS]...",
+    )
     one.command("take")(take)
     one.command("diff", context_settings=plain)(diff)
     app.add_typer(one, name="savepoint", no_args_is_help=True)
@@ -154,7 +159,7 @@ def list_all(
             f"{savepoint.bytes:,}",
             "drained" if savepoint.drained else "",
         )
-    _output().print(table)
+    tables().print(table)
 
 
 def _check_folder(folder: str) -> None:
@@ -191,7 +196,7 @@ def describe(location: Location, as_json: AsJson = False) -> None:
     if as_json:
         show_json(_summary(savepoint))
         return
-    output = _output()
+    output = tables()
     facts = Table(box=None, show_header=False, pad_edge=False)
     for label, value in _facts(savepoint).items():
         facts.add_row(label, value)
@@ -361,10 +366,6 @@ def _show_matches(matches: list[Match], *, starts: bool) -> None:
         table.add_column(column, overflow="fold")
     for match in matches:
         table.add_row(match.uid, f"[{_STYLES[match.fate]}]{match.fate}[/]", match.note)
-    output = _output()
+    output = tables()
     output.print(table)
     output.print("the program would start" if starts else "the program would not start")
-
-
-def _output() -> Console:
-    return Console(highlight=False)

@@ -11,11 +11,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from headrace.cli.output import AsJson, absolute_place, people, show_json, told_errors
+from headrace.cli.output import AsJson, absolute_place, people, show_json, tables, told_errors
 
 if TYPE_CHECKING:
     from headrace.state import FirstRows
@@ -59,7 +58,7 @@ def list_states(
     for state in found:
         count = "" if state.entries is None else f"{state.entries:,}"
         table.add_row(escape(state.operator), escape(state.state), escape(state.type), count)
-    Console(highlight=False).print(table)
+    tables().print(table)
 
 
 def read(
@@ -98,7 +97,7 @@ def read(
         table.add_column(column, overflow="fold")
     for row in found.rows:
         table.add_row(*(escape(_text(row[column])) for column in found.columns))
-    Console(highlight=False).print(table)
+    tables().print(table)
     if found.more:
         people().print(f"the first {limit}; --limit shows more", style="yellow")
 

@@ -22,7 +22,13 @@ from urllib.parse import quote, urlsplit
 from headrace import errors
 from headrace.common.options import OPTIONS
 from headrace.control.registry import JobRecord
-from headrace.errors import ConnectorError, HeadraceError, InvalidArgumentError, JobError
+from headrace.errors import (
+    ConnectorError,
+    HeadraceError,
+    InvalidArgumentError,
+    JobError,
+    NotDoneYetError,
+)
 
 if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
@@ -84,11 +90,6 @@ class RestClient:
         """One job by its id, the beginning of its id, or its name."""
         path = f"/headrace/jobs/{quote(text, safe='')}?newest={str(newest).lower()}"
         return JobRecord.from_json(self._ask("GET", path))
-
-    def queue_position(self, job_id: str) -> int | None:
-        """Which place a waiting job has."""
-        position: int | None = self._ask("GET", f"/headrace/jobs/{job_id}")["queue_position"]
-        return position
 
     def diagnosis(self, job_id: str) -> JsonObject:
         """What limits a job."""
@@ -164,9 +165,8 @@ class RestClient:
             if found is not None:
                 return found
             time.sleep(_POLL_S)
-        raise JobError(
+        raise NotDoneYetError(
             f"the dispatcher has not finished within {timeout_s:g} s",
-            where=path,
             fix="it goes on; give a longer --timeout the next time",
         )
 

@@ -204,7 +204,7 @@ class JobAgent:
 
     def _facts(self) -> tuple[object, ...]:
         job = self._job
-        return job.status, job.metrics.batches, job.restarts, len(job.failures)
+        return job.status, job.is_stopping, job.metrics.batches, job.restarts, len(job.failures)
 
     def _write(self) -> None:
         with self._writing:
@@ -247,6 +247,7 @@ class JobAgent:
     def _fill(self) -> None:
         job, record = self._job, self._record
         record.state = job.status.name
+        record.stopping = job.is_stopping
         record.updated = wall_clock()
         record.restarts = self._restarts_before + job.restarts
         record.driver_is_lost = job.driver_is_lost

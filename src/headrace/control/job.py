@@ -125,6 +125,11 @@ class Job:
         return self.metrics.restarts
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether it was told to stop, and has not ended yet."""
+        return self._stopping is not None and not is_terminal(self._status)
+
+    @property
     def is_warm(self) -> bool:
         """Whether the first batch is over, or the sources had nothing for one."""
         return self.metrics.batches > 0 or (self._run is not None and self._run.is_waiting)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LOST = "LOST"
 ENDED = frozenset({"FINISHED", "FAILED", "CANCELED", LOST})
+ALL_JOBS = "`headrace list --all` shows this machine's jobs, with -m those of a dispatcher"
 # a driver of another machine that has not written for this long is taken for dead
 _SILENT_S = 60.0
 _KEPT_ENDED = 200
@@ -69,6 +70,10 @@ class JobRecord:
     restart_options: dict[str, str] = field(default_factory=dict)  # what the strategy was set by
     driver_is_lost: bool = False  # it failed since Spark itself has ended: another driver may go on
     kind: str = "job"  # or preview, or collect: of a program that looks at its own results
+    stopping: bool = False  # it was asked to stop, and ends with its running batch
+    has_driver: bool = True  # else a dispatcher has written this, and the process is its own
+    exit_code: int | None = None  # of a program that ended before its job had begun
+    queue_position: int | None = None  # of a waiting job, told by its dispatcher; in no file
 
     @property
     def driver(self) -> Process:
@@ -188,7 +193,7 @@ class JobRegistry:
             raise JobNotFoundError(
                 f"there is no job {text!r}",
                 where=str(self.folder),
-                fix="`headrace list --all` shows all known jobs",
+                fix=ALL_JOBS,
             )
         several = ", ".join(f"{record.job_id[:12]} ({record.name})" for record in found[:5])
         raise JobNotFoundError(
@@ -205,12 +210,12 @@ class JobRegistry:
 
 def as_it_is(record: JobRecord) -> JobRecord:
     """A record with the state of now: that of a job whose driver has died is LOST."""
-    if record.is_running and not _has_driver(record):
+    if record.is_running and not _is_looked_after(record):
         return replace(record, state=LOST)
     return record
 
 
-def _has_driver(record: JobRecord) -> bool:
+def _is_looked_after(record: JobRecord) -> bool:
     alive = record.driver.is_alive()
     if alive is None:
         return time.time() - record.updated / 1000 < _SILENT_S

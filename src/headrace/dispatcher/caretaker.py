@@ -68,11 +68,17 @@ class Charge:
     seen_at: float = 0.0
     told_at: float = 0.0
     record_id: str = ""  # the job's own id, where its checkpoint directory had one
+    reserved: int = 0  # slots for what continues it; of a job that is being rescaled
 
     @property
     def job_id(self) -> str:
         """Of the submission."""
         return self.submission.job_id
+
+    @property
+    def slots(self) -> int:
+        """What others cannot have."""
+        return max(self.launch.slots, self.reserved)
 
 
 class Caretaker:
@@ -127,6 +133,8 @@ class Caretaker:
         charge = Charge(submission, launch or Launch("waiting", self.epoch))
         self.charges[submission.job_id] = charge
         self._update(charge, slots=self._slots_of(charge))  # in this epoch: older leaders are out
+        successor = self._store.successor(submission.job_id)
+        charge.reserved = 0 if successor is None else self.slots_wanted(successor)
         if charge.launch.phase not in ("starting", "running"):
             return
         driver = charge.launch.driver or self._drivers.find(charge.launch.token)
@@ -193,13 +201,16 @@ class Caretaker:
     # --- queue -------------------------------------------------------------------------------
 
     def queue(self) -> list[Charge]:
-        """The jobs that wait for slots, the first to start first."""
+        """The jobs that wait for slots, the first to start first.
+
+        What continues a rescaled job comes before all others: its slots were reserved.
+        """
         waiting = [c for c in self.charges.values() if c.launch.phase == "waiting"]
-        return sorted(waiting, key=lambda c: (c.submission.submitted_ms, c.job_id))
+        return sorted(waiting, key=_place_in_queue)
 
     def slots_taken(self) -> int:
-        """By jobs that run, start, or are about to start again."""
-        return sum(c.launch.slots for c in self.charges.values() if c.launch.phase != "waiting")
+        """By jobs that run, start, or are about to start again, and by what continues them."""
+        return sum(c.slots for c in self.charges.values() if c.launch.phase != "waiting")
 
     def start_waiting(self) -> None:
         """Start jobs while there are slots; none overtakes a larger one that waits."""
@@ -212,8 +223,14 @@ class Caretaker:
     def _slots_of(self, charge: Charge) -> int:
         if charge.launch.phase == "running":
             return charge.launch.slots
-        wanted = self.settings_of(charge).get("parallelism.default")
-        return int(wanted) if wanted else min(os.cpu_count() or 1, 8)
+        return self.slots_wanted(charge.submission)
+
+    def slots_wanted(self, submission: Submission) -> int:
+        """How many a job takes, as far as is known before its program runs."""
+        settings = self._settings.configuration.to_dict() | submission.settings
+        wanted = submission.parallelism or int(settings.get("parallelism.default") or 0)
+        # the default of the environment: datastream/stream_execution_environment.py
+        return wanted or min(os.cpu_count() or 1, 8)
 
     # --- drivers -----------------------------------------------------------------------------
 
@@ -332,7 +349,8 @@ class Caretaker:
         if record is None and verdict.state == "FAILED":
             error = self._drivers.log_tail(folder) or error
         if record is None or record.state != verdict.state or failure is not None:
-            self._tell(charge, verdict.state, failure=failure, error=error, ended=True)
+            self._tell(charge, verdict.state, failure=failure, error=error, ended=True,
+                       exit_code=verdict.exit_code)  # fmt: skip
         self._update(charge, phase="ended", since_ms=wall_clock(), state=verdict.state, error=error)
         del self.charges[charge.job_id]
         self._ended.append(charge.job_id)
@@ -404,6 +422,7 @@ class Caretaker:
         delay_ms: int | None = None,
         error: str | None = None,
         ended: bool = False,
+        exit_code: int | None = None,
     ) -> None:
         """Write the record of a job that has no driver to do it."""
         me, now_ms = this_process(), wall_clock()
@@ -412,6 +431,7 @@ class Caretaker:
         record.state, record.updated, record.error = state, now_ms, error
         record.ended = now_ms if ended else None
         record.host, record.pid, record.born, record.launch = me.host, me.pid, me.born, None
+        record.has_driver, record.stopping, record.exit_code = False, False, exit_code
         if failure is not None:
             record.failures.append(
                 {"when": now_ms, "type": "DriverLost", "message": failure, "where": None,
@@ -420,6 +440,11 @@ class Caretaker:
             record.restarts += delay_ms is not None
         self._registry.write(record)
         charge.told_at = self._clock()
+
+
+def _place_in_queue(charge: Charge) -> tuple[bool, int, str]:
+    submission = charge.submission
+    return not submission.replaces, submission.submitted_ms, submission.job_id
 
 
 def _first_record(charge: Charge, store: JobStore) -> JobRecord:

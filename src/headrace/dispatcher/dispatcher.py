@@ -22,7 +22,12 @@ from headrace.control.views.reader import JobViews
 from headrace.dispatcher.caretaker import Caretaker, Charge
 from headrace.dispatcher.drivers import Drivers
 from headrace.dispatcher.file_election import FileElection
-from headrace.dispatcher.job_store import PROGRAM_FOLDER, JobStore, Submission
+from headrace.dispatcher.job_store import (
+    PROGRAM_FOLDER,
+    SUBMITTED_FOLDER,
+    JobStore,
+    Submission,
+)
 from headrace.dispatcher.leadership import Alone
 from headrace.dispatcher.operations import Operation, Operations
 from headrace.dispatcher.program_store import ProgramStore, unpack
@@ -33,6 +38,7 @@ from headrace.errors import (
     HeadraceError,
     InvalidArgumentError,
     JobError,
+    JobNotFoundError,
     NotLeaderError,
 )
 
@@ -83,7 +89,7 @@ class Dispatcher:
             else JobRegistry(settings.folder / "jobs")
         )
         self.programs = ProgramStore(settings.folder / "programs")
-        self._store = JobStore(settings.folder / "submitted")
+        self._store = JobStore(settings.folder / SUBMITTED_FOLDER)
         self._election = election or _election(settings, address)
         self._care = Caretaker(
             settings, self._store, self.registry, drivers or Drivers(), self._election
@@ -234,12 +240,25 @@ class Dispatcher:
         self.registry.check_name_is_free(name, submission.replaces)
 
     def _check_slots(self, submission: Submission) -> None:
-        wanted = submission.parallelism or int(submission.settings.get("parallelism.default", 1))
+        wanted = self._care.slots_wanted(submission)
         if self.settings.slots and wanted > self.settings.slots:
             raise JobError(
                 f"the job needs {wanted} slots, and the cluster has {self.settings.slots}",
                 where="headrace.cluster.slots",
-                fix="run it with a lower parallelism, or give the cluster more slots",
+                fix="run it with a lower parallelism (-p), or give the cluster more slots",
+            )
+
+    def _check_room(self, charge: Charge | None, parallelism: int) -> None:
+        """Whether a job can be rescaled now: else it would stop, and its successor would wait."""
+        own = 0 if charge is None else charge.slots
+        free = self.settings.slots - self._care.slots_taken()  # below 0 if programs ask for more
+        if self.settings.slots and parallelism > free + own:
+            raise JobError(
+                f"with parallelism {parallelism} the job needs {parallelism} slots, and it can "
+                f"have {max(0, free + own)}",
+                where="headrace.cluster.slots",
+                fix=f"free slots: {max(0, free)}, the job's own: {own}; rescale it to less, or "
+                "wait until other jobs have ended",
             )
 
     def _unpacked(self, submission: Submission) -> Submission:
@@ -285,7 +304,11 @@ class Dispatcher:
 
     def find(self, text: str, *, newest: bool = False) -> JobRecord:
         """As `job`; several running jobs of a name are refused unless the newest will do."""
-        return self.registry.find(self._own_id(text), newest=newest)
+        try:
+            return self.registry.find(self._own_id(text), newest=newest)
+        except JobNotFoundError as error:
+            error.where = None  # a folder of this machine, which whoever asks may not see
+            raise
 
     def queue(self) -> list[str]:
         """The ids of the jobs that wait for slots, the first to start first."""
@@ -392,14 +415,17 @@ class Dispatcher:
                 where=record.program,
                 fix=f"`headrace rescale {record.job_id[:8]} -p {parallelism}` on its machine",
             )
-        self._check_slots(replace(submission, parallelism=parallelism))
         successor = replace(
             submission,
             settings=submission.settings | {"parallelism.default": str(parallelism)},
             job_id=new_job_id(),
+            name=record.name,  # which its program may have given
             parallelism=parallelism,
             replaces=record.job_id,
         )
+        with self._leadership():
+            self._check_slots(successor)
+            self._check_room(self._charge(record.job_id), parallelism)
         return self._operations.begin(
             record.job_id,
             "rescale",
@@ -412,13 +438,19 @@ class Dispatcher:
         with self._leadership():
             if self._store.successor(submitted_id) is not None:
                 raise JobError(f"job {own_id[:8]} is being rescaled already", where=own_id)
+            charge = self._charge(own_id)
+            self._check_room(charge, successor.parallelism)  # others may have started meanwhile
             self._store.copy_program(submitted_id, successor.job_id)
             self._store.set_successor(submitted_id, successor)
+            if charge is not None:
+                charge.reserved = successor.parallelism
         try:
             stopped = self._stop(own_id, drain=False, savepoint=True, folder=None)
         except BaseException:
             with self._lock:
                 self._store.set_successor(submitted_id, None)
+                if charge is not None:
+                    charge.reserved = 0
                 if self.registry.get(successor.job_id) is None:
                     self._store.forget(successor.job_id)
             raise

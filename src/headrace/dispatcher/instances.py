@@ -14,14 +14,18 @@ import json
 import os
 import signal
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.common.home import headrace_home
+from headrace.control.registry import ENDED, LOST, JobRegistry
+from headrace.dispatcher.job_store import SUBMITTED_FOLDER, JobStore
 from headrace.io.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from headrace.dispatcher.job_store import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Instance:
         address: the URL of its REST API.
         folder: of its cluster.
         started_ms: when.
+        registry: where the records of its jobs are.
     """
 
     id: str
@@ -41,6 +46,7 @@ class Instance:
     address: str
     folder: str
     started_ms: int
+    registry: str = ""
 
     def end(self, *, stop_jobs: bool) -> None:
         """Ask it to end; jobs go on unless they are to be stopped."""
@@ -53,6 +59,44 @@ class Instance:
     def runs(self) -> bool:
         """Whether its process lives."""
         return _is_locked(_file(self.id))
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedJob:
+    """A job of a dispatcher that is to end.
+
+    Attributes:
+        job_id: whose.
+        name: whose.
+        phase: how far its dispatcher had brought it.
+    """
+
+    job_id: str
+    name: str
+    phase: Phase
+
+    def fate(self, instance: Instance) -> str:
+        """What has become of it, after its dispatcher has ended."""
+        record = JobRegistry(Path(instance.registry)).get(self.job_id)
+        if record is not None and record.state in ENDED - {LOST}:
+            return record.state
+        return "waits for a dispatcher" if self.phase in ("waiting", "resting") else "goes on"
+
+
+def unfinished_jobs(instance: Instance) -> list[UnfinishedJob]:
+    """The jobs that a dispatcher looks after, the oldest first."""
+    records = JobRegistry(Path(instance.registry)).all() if instance.registry else []
+    known = {record.job_id: record for record in records}
+    by_launch = {record.launch: record for record in records if record.launch}
+    found = []
+    for submission, launch in JobStore(Path(instance.folder) / SUBMITTED_FOLDER).all():
+        if launch is None or launch.phase == "ended":
+            continue
+        # a job that goes on with an earlier one's checkpoint has the id of that
+        record = known.get(submission.job_id) or by_launch.get(launch.token)
+        if record is not None:
+            found.append(UnfinishedJob(record.job_id, record.name, launch.phase))
+    return found
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from headrace.common.opaque import JsonObject
 
+SUBMITTED_FOLDER = "submitted"  # of a cluster's
 SUBMISSION_FILE = "submission.json"
 LOG_FILE = "driver.log"
 _SUCCESSOR_FILE = "successor.json"

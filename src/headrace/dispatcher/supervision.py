@@ -43,11 +43,13 @@ class Verdict:
         change: ``hung`` is a driver that is to be killed first.
         state: that the job has ended in.
         reason: in words.
+        exit_code: of a program that has ended before its job had begun.
     """
 
     change: Change
     state: str = ""
     reason: str = ""
+    exit_code: int | None = None
 
 
 NOTHING = Verdict("none")
@@ -80,4 +82,5 @@ def _gone(launch: Launch, seen: Seen) -> Verdict:
         return Verdict(
             "ended", "FAILED", "the program has ended without starting a job: no env.execute()"
         )
-    return Verdict("ended", "FAILED", f"the program ended with exit code {seen.exit_code}")
+    told = f"the program ended with exit code {seen.exit_code}"
+    return Verdict("ended", "FAILED", told, seen.exit_code)

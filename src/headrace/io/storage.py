@@ -261,7 +261,8 @@ class Storage:
                 f"cannot {verb} {path or 'the folder'!r}: {_first_line(error)}",
                 where=self._shown_as,
                 fix="check that the folder exists, that driver and workers may write to it, and "
-                "that there is space; then start the job again: nothing is written twice",
+                "that there is space; then try again (a job that has failed: start it again, "
+                "nothing is written twice)",
             ) from error
 
 

@@ -23,6 +23,7 @@ from headrace.rest.answer_cache import AnswerCache
 from headrace.rest.answers import Refusal, error_answer
 from headrace.rest.api_page import API_PATHS, api_page
 from headrace.rest.backend import Backend
+from headrace.rest.bad_requests import bad_request
 from headrace.rest.guard import RequestGuard
 from headrace.rest.routes import (
     checkpoints,
@@ -149,19 +150,12 @@ def _answer_errors(app: FastAPI) -> None:
 
     async def malformed(request: Request, error: Exception) -> Response:
         faults = cast("RequestValidationError", error).errors()
-        told = "; ".join(_fault(fault) for fault in faults[:5])
-        return error_answer(request, Refusal(400, told, kind="BAD_REQUEST"))
+        return error_answer(request, bad_request(faults))
 
     app.add_exception_handler(HeadraceError, failed)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, malformed)
     app.add_exception_handler(Exception, failed)
-
-
-def _fault(fault: JsonObject) -> str:
-    """What is wrong with a part of a request; without its value, which may be a secret."""
-    place = ".".join(str(part) for part in fault.get("loc", ()))
-    return f"{place[:200]}: {fault.get('msg', 'cannot be read')}"
 
 
 # --- the description -----------------------------------------------------------------------------

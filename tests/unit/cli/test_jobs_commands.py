@@ -207,6 +207,52 @@ def test_a_driver_that_does_not_answer_is_told_in_time(registry: JobRegistry) ->
     assert "did not answer 'cancel'" in found.stderr
 
 
+def test_a_job_that_still_ends_is_no_bad_input(registry: JobRegistry) -> None:
+    record = put(registry, "ab12")
+    Driver(registry, record, "RUNNING")
+    found = headrace("stop", "ab12", "--timeout", "1")
+    assert found.exit_code == 3
+    assert "was asked to end, but is still RUNNING" in found.stderr
+    record.stopping = True
+    registry.write(record)
+    assert "RUNNING, stopping" in headrace("list").stdout
+    assert "RUNNING, stopping" in headrace("status", "ab12").stdout
+
+
+def test_nothing_is_cut_where_there_is_no_terminal(
+    registry: JobRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
+    name, checkpoint = "a long name " * 20, "/data/" + "orders/" * 40
+    put(registry, "ab12" * 8, name, checkpoint=checkpoint)
+    (line,) = headrace("list").stdout.rstrip().splitlines()[1:]
+    assert name.strip() in line
+    assert checkpoint in line
+    assert checkpoint in headrace("status", "ab12").stdout
+
+
+def test_of_a_job_that_waits_only_what_is_known_is_shown(registry: JobRegistry) -> None:
+    put(registry, "ab12" * 8, state="CREATED", has_driver=False, queue_position=2)
+    shown = headrace("status", "ab12").stdout
+    labels = [line.split("  ")[0] for line in shown.splitlines()]
+    assert labels == ["job", "name", "state", "submitted", "parallelism"]
+    assert "CREATED, place 2" in shown
+    listed = headrace("list").stdout
+    assert "CREATED, place 2" in listed
+    assert "temporary" not in listed
+    put(registry, "cd34" * 8, "clicks", state="RESTARTING", has_driver=False, restarts=1,
+        restart_strategy="fixed-delay", checkpoint="/data/clicks")  # fmt: skip
+    shown = headrace("status", "clicks").stdout
+    assert "driver" not in shown
+    assert "/data/clicks" in shown
+    assert "1 (fixed-delay)" in shown
+
+
+def test_the_help_of_savepoint_shows_how_to_take_one(registry: JobRegistry) -> None:
+    usage = headrace("savepoint", "--help").stdout.splitlines()
+    assert any("headrace savepoint" in line and "JOB [DIR]" in line for line in usage)
+
+
 def test_every_command_has_help_with_examples_and_json(registry: JobRegistry) -> None:
     commands = ("run", "list", "status", "cancel", "stop", "explain")
     overview = headrace("--help").stdout

@@ -339,9 +339,11 @@ def test_stop_lets_a_busy_job_finish_its_batch_and_begins_no_other() -> None:
     bench.log.after_batch = lambda number: time.sleep(0.001)
     bench.job.start()
     bench.until(lambda: bench.log.committed >= 3)
+    assert not bench.job.is_stopping
     bench.job.stop()
     bench.job.stop()
     assert bench.job.wait(PATIENCE_S)
+    assert not bench.job.is_stopping  # it has ended
     assert (bench.job.status, bench.job.error) == (JobStatus.FINISHED, None)
     assert bench.events[-2][0] == bench.log.committed < 999
     assert bench.log.ran == list(range(bench.log.committed + 1))

@@ -145,6 +145,7 @@ class FakeJob:
         self.status = JobStatus.RUNNING
         self.strategy = RestartStrategies.no_restart()
         self.driver_is_lost = False
+        self.is_stopping = False
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
         self.failures: list[Failure] = []
@@ -249,6 +250,8 @@ def test_requests_to_an_earlier_run_of_the_job_are_not_carried_out(tmp_path: Pat
 def test_the_file_follows_the_job(agent: Any, job: FakeJob, registry: JobRegistry) -> None:
     first = registry.find("ab12")
     assert (first.state, first.pid, first.checkpoint) == ("RUNNING", os.getpid(), "/cp")
+    job.is_stopping = True
+    eventually(lambda: registry.find("ab12").stopping)
     job.metrics.end_batch(4, [], 1.0)
     eventually(lambda: registry.find("ab12").last_batch == 4)
     error = UserFunctionError("it raised", where="pipeline.py:3")

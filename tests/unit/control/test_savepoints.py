@@ -30,7 +30,7 @@ from headrace.control.savepoints import (
     read_savepoint,
     verify,
 )
-from headrace.errors import InvalidArgumentError, SavepointError, StateError
+from headrace.errors import ConnectorError, InvalidArgumentError, SavepointError, StateError
 from headrace.hosts.spark import host as spark_host
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.savepoint.files import Claim, SavepointLoader
@@ -55,6 +55,17 @@ def headrace(*words: str) -> Any:
 
 
 # --- the format ----------------------------------------------------------------------------------
+
+
+def test_a_savepoint_that_cannot_be_written_fits_jobs_that_run_and_that_failed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConnectorError) as refused:
+        Savepoint.new(64).with_state("count", "total", PEOPLE, type_info=Types.LONG()).write(
+            str(tmp_path / "file" / "first")
+        )
+    assert "then try again (a job that has failed: start it again" in (refused.value.fix or "")
 
 
 def test_what_was_written_is_read_and_whole(saved: str) -> None:

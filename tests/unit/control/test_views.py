@@ -295,11 +295,25 @@ def test_nobody_reads_outside_of_the_registry(tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("{}")
     views = JobViews(JobRegistry(tmp_path / "jobs"))
     for text in ("../secret", "", "a/b", ".", "ä" * 8, "x" * 100):
-        with pytest.raises(JobNotFoundError):
+        with pytest.raises(JobNotFoundError) as unknown:
             views.job(text)
+        assert str(tmp_path) not in str(unknown.value)  # REST tells it to everybody
         assert views.find(text) is None
     assert views.overview() == ()
     assert JobViews(JobRegistry(tmp_path / "nowhere")).overview() == ()
+
+
+def test_a_dispatcher_is_not_taken_for_the_driver_of_a_job_that_waits(tmp_path: Path) -> None:
+    me = this_process()
+    registry = JobRegistry(tmp_path)
+    for job_id, has_driver in (("a" * 32, False), ("b" * 32, True)):
+        registry.write(
+            JobRecord(job_id, "orders", "CREATED", me.host, me.pid, me.born, 1, 1,
+                      has_driver=has_driver)
+        )  # fmt: skip
+    views = JobViews(registry)
+    assert views.job("a" * 32).driver is None
+    assert views.job("b" * 32).driver == str(me)
 
 
 def test_half_written_and_foreign_files_are_left_aside(job: tuple[JobViews, str]) -> None:

@@ -132,6 +132,9 @@ def test_a_program_that_does_not_import_fails_with_its_words(dispatcher: Dispatc
     record = wait_for_state(dispatcher, dispatcher.submit(pretend("broken")), "FAILED")
     assert "No module named 'nothing'" in (record.error or "")
     assert record.restarts == 0
+    assert (record.exit_code, record.has_driver) == (1, False)
+    record = wait_for_state(dispatcher, dispatcher.submit(pretend("broken", "2")), "FAILED")
+    assert record.exit_code == 2
 
 
 def test_jobs_wait_for_slots_in_order_and_say_at_which_place(tmp_path: Path) -> None:
@@ -145,7 +148,8 @@ def test_jobs_wait_for_slots_in_order_and_say_at_which_place(tmp_path: Path) -> 
     assert [dispatcher.queue_position(job) for job in (first, second, third, small)] == [
         None, 1, 2, 3,
     ]  # fmt: skip
-    assert dispatcher.job(second).state == "CREATED"
+    assert (dispatcher.job(second).state, dispatcher.job(second).has_driver) == ("CREATED", False)
+    assert dispatcher.job(first).has_driver
     assert dispatcher.slots() == (3, 2)
     dispatcher.cancel(second)  # also while it waits
     assert dispatcher.job(second).state == "CANCELED"
@@ -238,6 +242,103 @@ def test_a_job_is_rescaled_by_savepoint_and_restore(dispatcher: Dispatcher) -> N
         dispatcher.rescale(again, 0)
 
 
+def _with_slots(tmp_path: Path, slots: int) -> Dispatcher:
+    dispatcher = fake_dispatcher(tmp_path, **{"headrace.cluster.slots": str(slots)})
+    dispatcher.start()
+    wait_for(lambda: dispatcher.is_leader)
+    return dispatcher
+
+
+def _wide(parallelism: int, **settings: str) -> Submission:
+    return pretend(**{"parallelism.default": str(parallelism)}, **settings)
+
+
+def test_a_rescale_beyond_the_free_slots_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    dispatcher = _with_slots(tmp_path, 8)
+    job_id = dispatcher.submit(_wide(2))
+    other = dispatcher.submit(_wide(3))
+    pid = wait_for_state(dispatcher, job_id, "RUNNING").pid
+    wait_for_state(dispatcher, other, "RUNNING")
+    with pytest.raises(JobError, match=r"needs 6 slots, and it can have 5") as refused:
+        dispatcher.rescale(job_id, 6)
+    assert "free slots: 3, the job's own: 2; rescale it to less" in (refused.value.fix or "")
+    with pytest.raises(JobError, match="needs 9 slots, and the cluster has 8"):
+        dispatcher.rescale(job_id, 9)
+    record = dispatcher.job(job_id)
+    assert (record.state, record.pid, record.savepoint) == ("RUNNING", pid, None)
+    operation = dispatcher.rescale(job_id, 5)
+    wait_for(lambda: operation.is_done)
+    assert operation.error is None
+    end(dispatcher)
+
+
+def test_what_continues_a_rescaled_job_starts_before_jobs_that_wait(tmp_path: Path) -> None:
+    """Else it would be behind them, and they would take the slots that it had."""
+    dispatcher = _with_slots(tmp_path, 4)
+    job_id = dispatcher.submit(_wide(3))
+    wait_for_state(dispatcher, job_id, "RUNNING")
+    waiting = dispatcher.submit(_wide(2))
+    operation = dispatcher.rescale(job_id, 4)
+    wait_for(lambda: operation.is_done)
+    assert operation.result is not None
+    again = str(operation.result["job_id"])
+    assert dispatcher.queue() == [waiting]
+    assert wait_for_state(dispatcher, again, "RUNNING").parallelism == 4
+    assert dispatcher.slots() == (4, 4)
+    end(dispatcher)
+
+
+def test_slots_for_what_continues_a_job_are_reserved_by_the_next_leader_too(tmp_path: Path) -> None:
+    first = _with_slots(tmp_path, 4)
+    job_id = first.submit(_wide(1))
+    wait_for_state(first, job_id, "RUNNING")
+    store = JobStore(first.settings.folder / "submitted")
+    submission = store.submission(job_id)
+    assert submission is not None
+    store.set_successor(job_id, replace(submission, job_id="c" * 32, parallelism=3))
+    first.close()
+    second = _with_slots(tmp_path, 4)
+    assert second.slots() == (4, 3)
+    small = second.submit(_wide(2))
+    assert second.queue() == [small]
+    store.set_successor(job_id, None)
+    end(second)
+
+
+def test_what_continues_a_job_has_its_name_before_it_starts(tmp_path: Path) -> None:
+    """The program gave the name: `fake` is what it says, `script` what was uploaded."""
+    dispatcher = _with_slots(tmp_path, 4)
+    job_id = dispatcher.submit(replace(_wide(1), name="script.py"))
+    assert wait_for_state(dispatcher, job_id, "RUNNING").name == "fake"
+    operation = dispatcher.rescale(job_id, 2)
+    wait_for(lambda: operation.is_done)
+    assert operation.result is not None
+    store = JobStore(dispatcher.settings.folder / "submitted")
+    successor = store.submission(str(operation.result["job_id"]))
+    assert successor is not None
+    assert successor.name == "fake"
+    end(dispatcher)
+
+
+def test_a_job_that_could_never_start_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without -p it takes what the cluster's settings say, or one slot a core of the machine."""
+    monkeypatch.setattr("headrace.dispatcher.caretaker.os.cpu_count", lambda: 4)
+    dispatcher = _with_slots(tmp_path, 3)
+    with pytest.raises(JobError, match="needs 4 slots, and the cluster has 3"):
+        dispatcher.submit(pretend())
+    dispatcher.close()
+    settings = {"headrace.cluster.slots": "3", "parallelism.default": "5"}
+    dispatcher = fake_dispatcher(tmp_path, **settings)
+    dispatcher.start()
+    wait_for(lambda: dispatcher.is_leader)
+    with pytest.raises(JobError, match="needs 5 slots, and the cluster has 3"):
+        dispatcher.submit(pretend())
+    assert dispatcher.jobs() == []
+    dispatcher.close()
+
+
 def test_a_job_that_continues_an_earlier_one_has_its_id(dispatcher: Dispatcher) -> None:
     """The checkpoint directory says which job it is; the submission's id still finds it."""
     own = "b" * 32
@@ -261,8 +362,9 @@ def test_bad_submissions_are_refused_and_leave_nothing(dispatcher: Dispatcher) -
         dispatcher.submit(Submission("", upload="../../etc/passwd"))
     with pytest.raises(ConfigurationError, match="there is no option"):
         dispatcher.submit(pretend(**{"parallelism.defualt": "2"}))
-    with pytest.raises(JobNotFoundError):
+    with pytest.raises(JobNotFoundError) as unknown:
         dispatcher.cancel("nothing")
+    assert unknown.value.where is None  # a path of the dispatcher's machine is not for clients
     assert dispatcher.jobs() == []
 
 

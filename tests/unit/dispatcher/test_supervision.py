@@ -43,3 +43,9 @@ def test_the_table(launch: Launch, seen: Seen, change: str, state: str) -> None:
     verdict = judge(launch, seen, timeout_s=50)
     assert (verdict.change, verdict.state) == (change, state)
     assert verdict.reason or change in ("none", "running")
+
+
+def test_the_exit_code_of_a_program_without_a_job_is_kept() -> None:
+    ended = judge(STARTING, Seen(None, alive=False, exit_code=2), timeout_s=50)
+    assert ended.exit_code == 2
+    assert judge(STARTING, Seen(None, alive=False, exit_code=0), timeout_s=50).exit_code is None

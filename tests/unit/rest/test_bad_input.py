@@ -58,6 +58,45 @@ def test_a_malformed_body(rest: Serving, body: bytes) -> None:
     assert answer.json()["kind"] == "BAD_REQUEST"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "told", "where"),
+    [
+        ("GET", "/jobs/abc", None, "'abc' is no job id: 32 hexadecimal digits", "path"),
+        ("GET", f"/jobs/{JOB}/vertices/x", None, "'x' is no vertex id: 32 hexadecimal digits",
+         "path"),
+        ("PATCH", f"/jobs/{JOB}?mode=sideways", None, "mode must be 'cancel' or 'stop'", "query"),
+        ("PATCH", f"/jobs/{JOB}/rescaling?parallelism=x", None,
+         "parallelism must be a whole number", "query"),
+        ("PATCH", f"/jobs/{JOB}/rescaling?parallelism=0", None, "parallelism must be at least 1",
+         "query"),
+        ("POST", f"/jobs/{JOB}/savepoints", b"{not json",
+         "the body is no JSON: Expecting property name enclosed in double quotes at character 1",
+         "body"),
+        ("POST", f"/jobs/{JOB}/savepoints", b"[]", "the body is no JSON object", "body"),
+        ("POST", f"/jobs/{JOB}/savepoints", b'{"triggerId": "../.."}',
+         "triggerId must be 32 hexadecimal digits", "body"),
+        ("POST", f"/jobs/{JOB}/rescale", b"", "the body is no JSON object", "body"),
+        ("POST", f"/jobs/{JOB}/rescale", b"{}", "parallelism must be given", "body"),
+        ("POST", f"/jobs/{JOB}/stop", b'{"drain": "perhaps"}', "drain must be true or false",
+         "body"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_plain_words(
+    rest: Serving, method: str, path: str, body: bytes | None, told: str, where: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = rest.client.request(method, path, content=body, headers=headers).json()
+    assert (answer["message"], answer["where"]) == (told, where)
+    assert ("Content-Type: application/json" in (answer["fix"] or "")) is ("no JSON" in told)
+
+
+def test_a_value_of_a_body_is_not_repeated(rest: Serving) -> None:
+    body = {"target-directory": ["hunter2"], "cancel-job": "hunter2"}
+    answer = rest.post(f"/jobs/{JOB}/savepoints", json=body)
+    assert answer.status_code == 400
+    assert "hunter2" not in answer.text
+
+
 def test_a_body_that_says_it_is_huge_is_not_read(rest: Serving) -> None:
     with_length = http.client.HTTPConnection("127.0.0.1", rest.server.port, timeout=10)
     with_length.putrequest("POST", f"/jobs/{JOB}/savepoints")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from oracle.rest.shapes import differences, shape
-from rest_fakes import CHECKPOINT, ENDED, JOB, WINDOW
+from rest_fakes import CHECKPOINT, ENDED, JOB, WAITING, WINDOW
 
 if TYPE_CHECKING:
     from rest_serving import Serving
@@ -91,6 +91,15 @@ def test_a_bad_request_has_flinks_status(rest: Serving, name: str) -> None:
     )
     assert answer.status_code == ANSWERS[name]["status"]
     assert isinstance(answer.json()["errors"], list)
+
+
+def test_a_job_that_waits_has_its_place_in_lists_and_alone(rest: Serving) -> None:
+    lines = {job["jid"]: job for job in rest.get("/jobs/overview").json()["jobs"]}
+    assert lines[WAITING]["queue-position"] == 1
+    assert rest.get(f"/jobs/{WAITING}").json()["queue-position"] == 1
+    assert rest.get(f"/headrace/jobs/{WAITING}").json()["queue_position"] == 1
+    assert "queue-position" not in rest.get(f"/jobs/{JOB}").json()
+    assert rest.get(f"/headrace/jobs/{JOB}").json()["queue_position"] is None
 
 
 def test_an_ended_job(rest: Serving) -> None:

@@ -264,7 +264,7 @@ class JobView:
     restarts: int
     restart_strategy: str
     program: str
-    driver: str
+    driver: str | None
     log: str | None
     web: Mapping[str, str]
     epochs: int

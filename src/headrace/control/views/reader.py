@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
 from headrace.control.history import ABOUT, CHECKPOINTS, FAILURES, NOW, OLD_SERIES, SERIES
-from headrace.control.registry import LOST, JobRecord, as_it_is
+from headrace.control.registry import ALL_JOBS, LOST, JobRecord, as_it_is
 from headrace.control.views.checkpoints import checkpoints_view
 from headrace.control.views.files import GrowingFiles, JsonFiles, version_of
 from headrace.control.views.job_metrics import job_metrics
@@ -134,11 +134,7 @@ class JobViews:
             elif version is not None:
                 record = _record(path)
         if record is None:
-            raise JobNotFoundError(
-                f"there is no job {job_id[:64]!r}",
-                where=str(self.registry.folder),
-                fix="`headrace list --all` shows all known jobs",
-            )
+            raise JobNotFoundError(f"there is no job {job_id[:64]!r}", fix=ALL_JOBS)
         return as_it_is(record)
 
     def _file(self, job_id: str, name: str) -> JsonObject:
@@ -183,7 +179,7 @@ class JobViews:
             restarts=record.restarts,
             restart_strategy=record.restart_strategy,
             program=record.program,
-            driver=str(record.driver),
+            driver=str(record.driver) if record.has_driver else None,
             log=record.log,
             web=record.web,
             epochs=record.batches,

@@ -32,14 +32,15 @@ def list_jobs(here: Here) -> Response:
 @router.get("/jobs/overview")
 def jobs_overview(here: Here) -> Response:
     """All jobs in a line each; waiting ones with their place in the queue."""
-    return JsonAnswer({"jobs": [_line(here, job) for job in here.views.overview()]})
+    lines = [{**flink.job_line(job), **_place(here, job)} for job in here.views.overview()]
+    return JsonAnswer({"jobs": lines})
 
 
-def _line(here: Backend, job: JobOverview) -> dict[str, object]:
-    line = flink.job_line(job)
-    if job.state == "CREATED":
-        line["queue-position"] = here.dispatcher.queue_position(job.job_id)
-    return line
+def _place(here: Backend, job: JobOverview) -> dict[str, int | None]:
+    """The place in the queue, of a job that waits."""
+    if job.state != "CREATED":
+        return {}
+    return {"queue-position": here.dispatcher.queue_position(job.job_id)}
 
 
 @router.get("/jobs/metrics")
@@ -61,10 +62,11 @@ def jobs_metrics(
 
 @router.get("/jobs/{jobid}")
 def job_detail(here: Here, job_id: JobId) -> Response:
-    """One job with its vertices."""
+    """One job with its vertices; a waiting one with its place in the queue."""
     job = here.views.job(job_id.lower())
     restored = here.views.checkpoints(job.overview.job_id).restored_path
-    return JsonAnswer({**flink.job_detail(job), "restored-from": restored})
+    place = _place(here, job.overview)
+    return JsonAnswer({**flink.job_detail(job), "restored-from": restored, **place})
 
 
 @router.get("/jobs/{jobid}/status")

@@ -35,20 +35,22 @@ class ModuleRequest(BaseModel):
 @router.get("/headrace/jobs")
 def records(here: Here) -> Response:
     """All jobs, the newest first."""
-    return JsonAnswer([_shown(record) for record in here.dispatcher.registry.all()])
+    queue = here.dispatcher.queue()
+    return JsonAnswer([_shown(record, queue) for record in here.dispatcher.registry.all()])
 
 
 @router.get("/headrace/jobs/{text}")
 def record(here: Here, text: Text, *, newest: Annotated[bool, Query()] = False) -> Response:
     """One job by its id, the beginning of its id, or its name."""
     found = here.dispatcher.find(text, newest=newest)
-    position = here.dispatcher.queue_position(found.job_id)
-    return JsonAnswer({**_shown(found), "queue_position": position})
+    return JsonAnswer(_shown(found, here.dispatcher.queue()))
 
 
-def _shown(record: JobRecord) -> JsonObject:
-    """A record without the secrets that an error may have quoted."""
+def _shown(record: JobRecord, queue: list[str]) -> JsonObject:
+    """A record with its place in the queue, and without the secrets that an error may quote."""
     told = record.to_json()
+    if record.job_id in queue:
+        told["queue_position"] = queue.index(record.job_id) + 1
     for key in ("error", "savepoint_error"):
         if told[key] is not None:
             told[key] = masked_text(told[key])

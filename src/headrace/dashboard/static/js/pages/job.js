@@ -39,6 +39,7 @@ export function job([id, tab = "graph", ...rest], context) {
 
 function head(model, context) {
   const { job } = model;
+  const waiting = job.state === "CREATED";
   const first = job.vertices?.length ? Math.max(...job.vertices.map((vertex) => vertex.parallelism)) : null;
   return h(
     "section.job-head",
@@ -60,12 +61,12 @@ function head(model, context) {
       h("div", { key: "error" }, problem({ message: String(job.error).split("\n")[0] })),
     facts([
       ["Job id", h("code", {}, job.jid)],
-      ["Started", moment(job["start-time"])],
-      [model.ended ? "Ran for" : "Running for", duration(job.duration)],
+      [waiting ? "Submitted" : "Started", moment(job["start-time"])],
+      [model.ended ? "Ran for" : waiting ? "Waiting for" : "Running for", duration(job.duration)],
       ["Ended", model.ended ? moment(job["end-time"]) : null],
       ["Parallelism", count(job.parallelism ?? first)],
       ["Restarts", job.restarts === undefined ? null : count(job.restarts)],
-      ["Mode", job.mode],
+      ["Mode", waiting ? null : job.mode], // its program has not said it yet
       ["Restored from", job["restored-from"] ? h("code", {}, job["restored-from"]) : null],
       ["Queue", job["queue-position"] ? `position ${count(job["queue-position"])}` : null],
     ]),
