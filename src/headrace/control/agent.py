@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headrace.common.opaque import JsonObject
+    from headrace.control.fence import Fence
     from headrace.control.history import JobHistory
     from headrace.control.job import Failure, Job
     from headrace.control.registry import JobRegistry
@@ -121,6 +122,7 @@ class JobAgent:
         record: the file's first content.
         lease: the lock of its checkpoint directory; None for a temporary one.
         history: what else is told of it.
+        fence: says whether the job is still this driver's; what another driver tells stays.
     """
 
     def __init__(
@@ -130,8 +132,10 @@ class JobAgent:
         record: JobRecord,
         lease: Lease | None,
         history: JobHistory | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self._job = job
+        self._fence = fence
         # of earlier drivers
         self._restarts_before = record.restarts
         self._failures_before = list(record.failures)
@@ -209,6 +213,8 @@ class JobAgent:
     def _write(self) -> None:
         with self._writing:
             self._written, self._written_at = self._facts(), time.monotonic()
+            if not self._is_ours():
+                return
             self._fill()
             try:
                 self._registry.write(self._record)
@@ -220,7 +226,7 @@ class JobAgent:
 
     def _tell_history(self, tell: Callable[[JobHistory], None]) -> None:
         """The job runs on, whatever becomes of its history."""
-        if self._history is None:
+        if self._history is None or not self._is_ours():
             return
         try:
             with self._writing:
@@ -233,6 +239,13 @@ class JobAgent:
                     self._job.name, type(error).__name__, error,
                 )  # fmt: skip
             self._history_failed = True
+
+    def _is_ours(self) -> bool:
+        """Whether no other driver tells of the job; one that was replaced may say so first."""
+        if self._fence is None or self._fence.holds():
+            return True
+        told = self._registry.get(self._record.job_id)
+        return told is None or told.driver == self._record.driver
 
     def _record_not_written(self, error: Exception) -> None:
         self._written = ()  # tried again at the next look, told once

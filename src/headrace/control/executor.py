@@ -337,7 +337,7 @@ def _job(
         continue_record(record, registry.get(job_id))
     history = None if spec.kind == "preview" else _history(job_id, facts, host, spec, registry)
     reporters = [] if spec.kind == "preview" else _reporters(job_id, spec, registry, record)
-    agent = JobAgent(job, registry, record, claimed.lease, history)
+    agent = JobAgent(job, registry, record, claimed.lease, history, orders.fence)
     return job, agent
 
 

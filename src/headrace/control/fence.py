@@ -50,6 +50,10 @@ class Fence:
                 fix="nothing is to be done: the other driver continues from the last checkpoint",
             )
 
+    def holds(self) -> bool:
+        """Whether the job is this driver's."""
+        return self._current() == self.token
+
     def _current(self) -> str:
         # a file that goes away while it is read belongs to a leader before the last one
         for path in sorted(self.folder.glob(LAUNCH_FILES), reverse=True):

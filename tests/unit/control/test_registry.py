@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from headrace.common.job_status import JobStatus
 from headrace.common.restart_strategy import RestartStrategies
 from headrace.control import agent as agent_module
 from headrace.control.agent import JobAgent, new_record
+from headrace.control.fence import Fence, launch_file
 from headrace.control.job import Failure
 from headrace.control.metrics import JobMetrics
 from headrace.control.registry import JobRecord, JobRegistry
@@ -170,9 +172,11 @@ def job() -> FakeJob:
     return FakeJob()
 
 
-def agent_of(job: FakeJob, registry: JobRegistry, lease: Any = None) -> JobAgent:
+def agent_of(
+    job: FakeJob, registry: JobRegistry, lease: Any = None, fence: Fence | None = None
+) -> JobAgent:
     first = new_record(job, checkpoint="/cp", parallelism=2, web={})  # type: ignore[arg-type]
-    return JobAgent(job, registry, first, lease)  # type: ignore[arg-type]
+    return JobAgent(job, registry, first, lease, fence=fence)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -190,6 +194,22 @@ def eventually(condition: Callable[[], Any]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_driver_that_was_replaced_does_not_write_over_the_other(
+    job: FakeJob, registry: JobRegistry, tmp_path: Path
+) -> None:
+    launches = tmp_path / "launches"
+    launches.mkdir()
+    (launches / launch_file(1)).write_text('{"token": "mine"}')
+    agent = agent_of(job, registry, fence=Fence(launches, "mine"))
+    agent.start()
+    other = replace(registry.find("ab12"), pid=1, born="another")
+    (launches / launch_file(2)).write_text('{"token": "other"}')
+    registry.write(other)
+    job.status = JobStatus.CANCELED
+    agent.end()
+    assert registry.get("ab12") == other
 
 
 def test_a_job_is_asked_through_files_and_answers(
