@@ -224,8 +224,8 @@ class JobHistory:
         self._points += 1
 
     def _point(self, job: Job) -> JsonObject:
-        metrics = job.metrics
-        operators, tasks = metrics.totals()
+        metrics, at = job.metrics, wall_clock()
+        until, operators, tasks = metrics.totals_until()
         last = metrics.checkpoints.last("completed") or {}
         values: dict[str, JsonObject] = {
             "job": {
@@ -254,7 +254,8 @@ class JobHistory:
             [level, source, subtask, round(task.busy_ms, 1), round(task.pressed_ms, 1)]
             for (level, source, subtask), task in sorted(tasks.items())
         ]
-        return {"at": wall_clock(), "values": values, "tasks": times}
+        until = at if until is None else min(at, until)
+        return {"at": at, "until": until, "values": values, "tasks": times}
 
 
 def _subtask(
