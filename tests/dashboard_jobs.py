@@ -318,6 +318,11 @@ class FakeJob:
                  "pending_records": 184_000, "records_lag_max": 96_000, "seconds": 14.8}
                 for vertex in self.vertices[:1]
             ],
+            "epochs": {
+                "count": 5, "interval_ms": 10_000, "duration_ms": 134_000, "ratio": 4.2,
+                "fix": "raise the parallelism or make the slow step faster; lower "
+                "source.max-records-per-batch for shorter batches",
+            },
         }  # fmt: skip
 
     # --- checkpoints -------------------------------------------------------------------------

@@ -144,6 +144,14 @@ def test_back_pressure_names_the_slow_one(page: Page) -> None:
     assert "70 % back-pressured" in shown
 
 
+def test_epochs_that_are_too_long_are_named_with_what_to_do(page: Page) -> None:
+    page.open(f"jobs/{ORDERS_JOB}")
+    page.wait_for(
+        "Each of the last 5 epochs took at least 4.2 times the interval of 10 s, the newest 2 min",
+        "lower source.max-records-per-batch",
+    )
+
+
 def test_checkpoints_have_plots_and_details(page: Page) -> None:
     page.open(f"jobs/{ORDERS_JOB}/checkpoints")
     page.wait_for("Duration, median", "savepoint", "15 of 60")

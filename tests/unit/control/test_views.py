@@ -290,6 +290,32 @@ def test_a_job_that_waits_or_was_lost_has_views_without_a_history(tmp_path: Path
     assert views.executors() == ()
 
 
+def test_epochs_that_take_many_times_their_interval_are_told(tmp_path: Path) -> None:
+    registry, me = JobRegistry(tmp_path), this_process()
+    registry.write(JobRecord("ab12", "slow", "RUNNING", me.host, me.pid, me.born, 5, 9))
+    folder = registry.history_of("ab12")
+    folder.mkdir()
+    (folder / "about.json").write_text(json.dumps({"interval_ms": 1000}))
+    views = JobViews(registry)
+
+    def keep(*durations: int) -> None:
+        epoch = {"status": "COMPLETED", "savepoint": False}
+        others = [
+            {"status": "COMPLETED", "savepoint": True, "duration": 10},
+            {"status": "FAILED", "savepoint": False, "duration": 10},
+        ]
+        history = [*({**epoch, "duration": ms} for ms in durations), *others]
+        (folder / "checkpoints.json").write_text(json.dumps({"history": history}))
+
+    keep(900, 12_000, 16_000, 26_000)
+    found = views.diagnosis("ab12").epochs
+    assert found is not None
+    assert (found.count, found.interval_ms, found.duration_ms) == (3, 1000, 26_000)
+    assert "max-records-per-batch" in found.fix
+    keep(12_000, 16_000, 26_000, 900)
+    assert views.diagnosis("ab12").epochs is None
+
+
 def test_nobody_reads_outside_of_the_registry(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "secret.json").write_text("{}")

@@ -30,6 +30,7 @@ __all__ = [
     "JobConfigView",
     "JobOverview",
     "JobView",
+    "LongEpochs",
     "MetricKind",
     "MetricSeries",
     "OperatorView",
@@ -525,12 +526,31 @@ class SourceLag:
 
 
 @dataclass(frozen=True, slots=True)
+class LongEpochs:
+    """The newest epochs took many times their interval: the job does not keep up.
+
+    Attributes:
+        count: how many, one after the other, as far as the history of checkpoints goes.
+        duration_ms: of the newest.
+        ratio: of the shortest of them to the interval.
+        fix: what to do, for people.
+    """
+
+    count: int
+    interval_ms: int
+    duration_ms: int
+    ratio: float
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What limits a job, in one look."""
 
     slow: SlowOperator | None
     skews: tuple[Skew, ...]
     lags: tuple[SourceLag, ...]
+    epochs: LongEpochs | None = None
 
 
 # --- over time -----------------------------------------------------------------------------------
