@@ -197,7 +197,12 @@ def test_a_plot_shows_the_values_under_the_pointer(page: Page) -> None:
 
 def test_a_failure_is_shown_with_the_users_line(page: Page) -> None:
     page.open(f"jobs/{FRAUD_JOB}/exceptions")
-    page.wait_for("ZeroDivisionError", "division by zero", "orders.py:58", "order.total / order")
+    page.wait_for("ZeroDivisionError", "division by zero", "step", "orders.py:58 .map(score")
+    # the line above the code is the code's
+    assert page.text(".source").split("\n") == [
+        "raised at orders.py:34 in score",
+        "return order.total / order.items",
+    ]
     assert "Traceback" not in page.text()
     page.find("summary").click()
     page.wait_for("Traceback (most recent call last)")

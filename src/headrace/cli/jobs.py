@@ -169,6 +169,9 @@ def _show(record: JobRecord, found: JsonObject) -> None:
             f"{when(failure['when'])}  {failure['type']}: {failure['message']} ({then})",
             markup=False,
         )
+        for label, place in (("where", "where"), ("line", "raised_at")):
+            if failure.get(place):
+                output.print(f"  {label + ':':6} {failure[place]}", markup=False)
     if record.error and not record.failures:
         output.print(record.error, style="red", markup=False)
 

@@ -347,20 +347,10 @@ def error_facts(error: BaseException) -> JsonObject:
         "fix": None if own is None else _text(own.fix),
         "stacktrace": masked_text(trace[-_MOST_TRACE:]),
         "task": (error.step or None) if isinstance(error, UserFunctionError) else None,
-        "code": _user_line(error),
+        "code": error.code if isinstance(error, UserFunctionError) else None,
+        "raised_at": error.raised_at if isinstance(error, UserFunctionError) else None,
     }
 
 
 def _text(value: object) -> str | None:
     return None if value is None else masked_text(str(value))
-
-
-def _user_line(error: BaseException) -> str | None:
-    """The innermost line of the user's code."""
-    if not isinstance(error, UserFunctionError):
-        return None
-    lines = [line.strip() for line in error.user_traceback.splitlines()]
-    places = [n for n, line in enumerate(lines) if line.startswith("File ")]
-    if not places or places[-1] + 1 >= len(lines):
-        return None
-    return lines[places[-1] + 1] or None

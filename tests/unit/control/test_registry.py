@@ -261,6 +261,7 @@ def test_the_file_follows_the_job(agent: Any, job: FakeJob, registry: JobRegistr
             "type": "UserFunctionError",
             "message": "it raised",
             "where": "pipeline.py:3",
+            "raised_at": None,
             "batches": 1,
             "delay_ms": 500,
         }

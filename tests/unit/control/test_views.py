@@ -229,8 +229,13 @@ def test_a_failure_tells_the_users_line_and_code(tmp_path: Path) -> None:
     assert failure.type == "ZeroDivisionError"
     assert failure.task == "divide"
     assert failure.code == "return 10 / (n - 2)  # the line in question"
-    assert "test_views.py" in str(failure.where)
+    # the line that raised, and the one that made the step, each with its number
+    line = divide.__code__.co_firstlineno + 1
+    assert failure.raised_at == f"test_views.py:{line} in divide"
+    assert str(failure.where).startswith(f"test_views.py:{line + 2} stream = env.")
     assert "ZeroDivisionError" in failure.stacktrace
+    [told] = views.record(found.job_id).failures
+    assert (told["where"], told["raised_at"]) == (failure.where, failure.raised_at)
     assert views.checkpoints(found.job_id).counts.failed == 1
 
 

@@ -398,10 +398,10 @@ class FailureView:
 
     Attributes:
         type: the class of the error: the user's own where the user's code raised.
-        condition, message, where, fix: the parts of our errors.
+        condition, message, where, fix: the parts of our errors; `where` made the step that failed.
         stacktrace: as it would be printed.
         task: the step that failed, with its subtask if it is known.
-        code: the user's line.
+        raised_at, code: the user's line, where it is one.
         delay_ms: the pause before the next attempt; None if the job gave up.
     """
 
@@ -416,6 +416,7 @@ class FailureView:
     code: str | None
     epochs: int
     delay_ms: int | None
+    raised_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

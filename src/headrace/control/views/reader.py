@@ -396,6 +396,7 @@ def _failure(content: JsonObject) -> FailureView:
         code=content["code"],
         epochs=content["epochs"],
         delay_ms=content["delay_ms"],
+        raised_at=content.get("raised_at"),
     )
 
 
