@@ -240,6 +240,30 @@ def test_the_log_of_a_driver_can_be_filtered(page: Page) -> None:
     page.wait_for("12 of 60 lines")
 
 
+def test_a_log_opens_at_its_end_and_stays_there_until_somebody_scrolls(
+    page: Page, server: DashboardServer
+) -> None:
+    def to_end() -> float:
+        log = "const log = document.querySelector('pre.log'); "
+        return float(page.run(log + "return log.scrollHeight - log.clientHeight - log.scrollTop"))
+
+    def grow(line: str) -> None:
+        server.cluster.logs["dispatcher.log"] += f"{line}\n"
+        page.wait_for(line)
+
+    server.cluster.logs["dispatcher.log"] *= 5
+    page.open(f"jobs/{ORDERS_JOB}/log")
+    page.wait_for("300 lines")
+    assert to_end() < 2
+    grow("one line more")
+    page.wait(lambda: to_end() < 2, "it does not follow its end")
+    page.run("document.querySelector('pre.log').scrollTop = 40")
+    grow("and another one")
+    assert to_end() > 500
+    page.click("To the end")
+    page.wait(lambda: to_end() < 2)
+
+
 def test_executors_show_memory_and_logs(page: Page) -> None:
     page.open("executors")
     page.wait_for("executor-1", "executor-2", "of 4.00 GiB")
