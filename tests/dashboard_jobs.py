@@ -318,6 +318,11 @@ class FakeJob:
                  "pending_records": 184_000, "records_lag_max": 96_000, "seconds": 14.8}
                 for vertex in self.vertices[:1]
             ],
+            "epochs": {
+                "count": 5, "interval_ms": 10_000, "duration_ms": 134_000, "ratio": 4.2,
+                "fix": "raise the parallelism or make the slow step faster; lower "
+                "source.max-records-per-batch for shorter batches",
+            },
         }  # fmt: skip
 
     # --- checkpoints -------------------------------------------------------------------------
@@ -463,10 +468,11 @@ def failure(**changed: Any) -> dict[str, Any]:
         "message": "division by zero",
         "condition": "USER_FUNCTION",
         "where": "orders.py:58 .map(score, uid='score')",
-        "code": "    return order.total / order.items",
+        "code": "return order.total / order.items",
+        "raised-at": "orders.py:34 in score",
         "fix": "the function raised for the record (order 991, total 12.5, items 0)",
         "stacktrace": "Traceback (most recent call last):\n"
-        '  File "/apps/orders.py", line 58, in score\n'
+        '  File "/apps/orders.py", line 34, in score\n'
         "    return order.total / order.items\n"
         "           ~~~~~~~~~~~~^~~~~~~~~~~~~\n"
         "ZeroDivisionError: division by zero",

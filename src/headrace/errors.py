@@ -81,8 +81,17 @@ __all__ = [
 
 
 _PACKAGE = str(Path(__file__).resolve().parent) + "/"
+_LONGEST_LINE = 100
+# A frame of a traceback, and the line of code below it if there is one.
+_FRAME = re.compile(r'^ *File "(.*)", line (\d+), in (.*)(?:\n(?! *File ") *(.*))?', re.MULTILINE)
 # Below a frame of these no program is being built: a worker, a local run, a thread, a command.
 _NO_PROGRAM = (f"{_PACKAGE}testing/", f"{_PACKAGE}hosts/", sysconfig.get_path("stdlib"), "<frozen")
+
+
+def line_of_code(file: str, number: int) -> str:
+    """A line of a program as errors quote it: its beginning, if it is long."""
+    text = linecache.getline(file, number).strip()
+    return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3].rstrip()}..."
 
 
 def _line_of_program() -> str | None:
@@ -95,8 +104,7 @@ def _line_of_program() -> str | None:
         elif name.startswith(_NO_PROGRAM) or "/site-packages/" in name:
             return None
         else:
-            text = linecache.getline(name, number).strip()[:100]
-            return f"{Path(name).name}:{number} {text}".rstrip()
+            return f"{Path(name).name}:{number} {line_of_code(name, number)}".rstrip()
     return None
 
 
@@ -294,6 +302,23 @@ class UserFunctionError(HeadraceError):
     record: str | None = None
     original: str = ""
     user_traceback: str = ""
+
+    @property
+    def raised_at(self) -> str | None:
+        """Where the user's code raised, such as ``pipeline.py:10 in parse``."""
+        frame = self._innermost_frame()
+        return None if frame is None else f"{Path(frame[0]).name}:{frame[1]} in {frame[2]}"
+
+    @property
+    def code(self) -> str | None:
+        """The line there."""
+        frame = self._innermost_frame()
+        return None if frame is None else frame[3] or None
+
+    def _innermost_frame(self) -> tuple[str, str, str, str] | None:
+        """File, line, function, code."""
+        frames: list[tuple[str, str, str, str]] = _FRAME.findall(self.user_traceback)
+        return frames[-1] if frames else None
 
     def _lines(self) -> list[str]:
         what, *rest = super()._lines()

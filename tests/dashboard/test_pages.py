@@ -144,6 +144,14 @@ def test_back_pressure_names_the_slow_one(page: Page) -> None:
     assert "70 % back-pressured" in shown
 
 
+def test_epochs_that_are_too_long_are_named_with_what_to_do(page: Page) -> None:
+    page.open(f"jobs/{ORDERS_JOB}")
+    page.wait_for(
+        "Each of the last 5 epochs took at least 4.2 times the interval of 10 s, the newest 2 min",
+        "lower source.max-records-per-batch",
+    )
+
+
 def test_checkpoints_have_plots_and_details(page: Page) -> None:
     page.open(f"jobs/{ORDERS_JOB}/checkpoints")
     page.wait_for("Duration, median", "savepoint", "15 of 60")
@@ -189,7 +197,12 @@ def test_a_plot_shows_the_values_under_the_pointer(page: Page) -> None:
 
 def test_a_failure_is_shown_with_the_users_line(page: Page) -> None:
     page.open(f"jobs/{FRAUD_JOB}/exceptions")
-    page.wait_for("ZeroDivisionError", "division by zero", "orders.py:58", "order.total / order")
+    page.wait_for("ZeroDivisionError", "division by zero", "step", "orders.py:58 .map(score")
+    # the line above the code is the code's
+    assert page.text(".source").split("\n") == [
+        "raised at orders.py:34 in score",
+        "return order.total / order.items",
+    ]
     assert "Traceback" not in page.text()
     page.find("summary").click()
     page.wait_for("Traceback (most recent call last)")
@@ -225,6 +238,30 @@ def test_the_log_of_a_driver_can_be_filtered(page: Page) -> None:
     assert page.all(".log-line.bad")
     page.find("input[type=search]").send_keys("restart 1")
     page.wait_for("12 of 60 lines")
+
+
+def test_a_log_opens_at_its_end_and_stays_there_until_somebody_scrolls(
+    page: Page, server: DashboardServer
+) -> None:
+    def to_end() -> float:
+        log = "const log = document.querySelector('pre.log'); "
+        return float(page.run(log + "return log.scrollHeight - log.clientHeight - log.scrollTop"))
+
+    def grow(line: str) -> None:
+        server.cluster.logs["dispatcher.log"] += f"{line}\n"
+        page.wait_for(line)
+
+    server.cluster.logs["dispatcher.log"] *= 5
+    page.open(f"jobs/{ORDERS_JOB}/log")
+    page.wait_for("300 lines")
+    assert to_end() < 2
+    grow("one line more")
+    page.wait(lambda: to_end() < 2, "it does not follow its end")
+    page.run("document.querySelector('pre.log').scrollTop = 40")
+    grow("and another one")
+    assert to_end() > 500
+    page.click("To the end")
+    page.wait(lambda: to_end() < 2)
 
 
 def test_executors_show_memory_and_logs(page: Page) -> None:

@@ -108,6 +108,28 @@ def test_what_a_role_may_not_do_is_told(page: Page, server: DashboardServer) -> 
     page.wait_for("may only read", "the role operate", within="dialog")
 
 
+def test_who_may_only_read_is_offered_nothing_else(page: Page, server: DashboardServer) -> None:
+    server.cluster.config["role"] = "read"
+    page.open(f"jobs/{JOB}")
+    page.wait_for("with a token of the role operate", "has the role read", within=".job-head")
+    assert not page.all(".job-buttons button")
+    assert "Submit" not in page.text("nav.nav")
+    page.open("submit")
+    page.wait_for("with a token of the role submit")
+    assert not page.all("main input, main button")
+
+
+def test_who_may_operate_has_the_buttons_of_jobs(page: Page, server: DashboardServer) -> None:
+    server.cluster.config["role"] = "operate"
+    page.open(f"jobs/{JOB}")
+    assert page.button("Cancel")
+    assert "Submit" not in page.text("nav.nav")
+    server.cluster.config["role"] = "submit"
+    page.open("submit")
+    page.wait_for("No program was uploaded yet")
+    assert "Submit" in page.text("nav.nav")
+
+
 def test_a_server_that_goes_away_and_comes_back(page: Page, server: DashboardServer) -> None:
     page.open(f"jobs/{JOB}")
     page.wait_for("What limits this job")

@@ -172,12 +172,15 @@ def _show(record: JobRecord, found: JsonObject) -> None:
             f"{when(failure['when'])}  {failure['type']}: {failure['message']} ({then})",
             markup=False,
         )
+        for label, place in (("where", "where"), ("line", "raised_at")):
+            if failure.get(place):
+                output.print(f"  {label + ':':6} {failure[place]}", markup=False)
     if record.error and not record.failures:
         output.print(record.error, style="red", markup=False)
 
 
 def limits(found: JsonObject) -> Iterator[tuple[str, str]]:
-    """What limits a job, in a line each: the slow step, uneven subtasks, sources that lag."""
+    """What limits a job, a line each: slow step, uneven subtasks, lagging sources, long epochs."""
     slow = found.get("slow")
     if slow is not None:
         yield "slow step", f"{slow['name']} at {slow['where']}: {slow['reason']}"
@@ -192,6 +195,14 @@ def limits(found: JsonObject) -> Iterator[tuple[str, str]]:
         if lag["pending_records"]:
             time = "" if lag["seconds"] is None else f", {lag['seconds']:g} s at its present rate"
             yield "lag", f"{lag['name']}: {lag['pending_records']:,} records wait{time}"
+    long = found.get("epochs")
+    if long is not None:
+        yield (
+            "long epochs",
+            f"each of the last {long['count']} took at least {long['ratio']:g} times the interval "
+            f"of {long['interval_ms'] / 1000:g} s, the newest {long['duration_ms'] / 1000:.0f} s: "
+            f"{long['fix']}",
+        )
 
 
 def _facts(record: JobRecord) -> dict[str, str]:

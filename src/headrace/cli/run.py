@@ -248,9 +248,14 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 def _show_progress(program: str) -> None:
     """Let jobs tell their way on standard error, in lines that need no terminal."""
+    form = logging.Formatter("%(message)s")
+    if LOG_VARIABLE in os.environ:  # nobody looks on: lines of a log tell when
+        form = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        if logging.lastResort is not None:  # warnings, of programs that set up no logging
+            logging.lastResort.setFormatter(form)
     if not progress.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(message)s"))
+        handler.setFormatter(form)
         progress.addHandler(handler)
         progress.setLevel(logging.INFO)
         progress.propagate = False

@@ -5,10 +5,11 @@ Every step of the graph keeps one, so that an error hours later can point at it.
 
 from __future__ import annotations
 
-import linecache
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from headrace.errors import line_of_code
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
 
@@ -32,4 +33,4 @@ def call_site() -> CallSite:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     name, line = frame.f_code.co_filename, frame.f_lineno
-    return CallSite(Path(name).name, line, linecache.getline(name, line).strip()[:100])
+    return CallSite(Path(name).name, line, line_of_code(name, line))

@@ -20,7 +20,7 @@ from headrace.common.restart_strategy import strategy_as_options
 from headrace.control.progress import Teller
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
-from headrace.errors import ConnectorError, HeadraceError, JobError
+from headrace.errors import ConnectorError, HeadraceError, JobError, UserFunctionError
 from headrace.io.processes import this_process
 
 if TYPE_CHECKING:
@@ -314,6 +314,7 @@ def _failure(failure: Failure) -> JsonObject:
         "type": type(error).__name__,
         "message": told[:2000],
         "where": getattr(error, "where", None),
+        "raised_at": error.raised_at if isinstance(error, UserFunctionError) else None,
         "batches": failure.batches,
         "delay_ms": failure.delay_ms,
     }

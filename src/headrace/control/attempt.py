@@ -182,7 +182,7 @@ class Attempt:
             if self._gate_closed:
                 raise JobError(f"the job was stopped before batch {epoch}")
             started = time.perf_counter()
-            self._metrics.checkpoints.begin(epoch)
+            self._metrics.begin_batch(epoch)
             try:
                 found = self._finished(epoch, work)
             except BaseException as error:
@@ -207,10 +207,7 @@ class Attempt:
         return found
 
     def _note_failure(self, epoch: int, error: BaseException) -> None:
-        if self._goes_on:
-            self._metrics.checkpoints.fail(epoch, error)
-        else:
-            self._metrics.checkpoints.abandon()
+        self._metrics.fail_batch(epoch, error if self._goes_on else None)
 
     def deliver(self, uid: str, epoch: int, records: list[Committable]) -> None:
         """Let a sink that acts at once have records of the running epoch."""

@@ -224,8 +224,8 @@ class JobHistory:
         self._points += 1
 
     def _point(self, job: Job) -> JsonObject:
-        metrics = job.metrics
-        operators, tasks = metrics.totals()
+        metrics, at = job.metrics, wall_clock()
+        until, operators, tasks = metrics.totals_until()
         last = metrics.checkpoints.last("completed") or {}
         values: dict[str, JsonObject] = {
             "job": {
@@ -254,7 +254,8 @@ class JobHistory:
             [level, source, subtask, round(task.busy_ms, 1), round(task.pressed_ms, 1)]
             for (level, source, subtask), task in sorted(tasks.items())
         ]
-        return {"at": wall_clock(), "values": values, "tasks": times}
+        until = at if until is None else min(at, until)
+        return {"at": at, "until": until, "values": values, "tasks": times}
 
 
 def _subtask(
@@ -346,20 +347,10 @@ def error_facts(error: BaseException) -> JsonObject:
         "fix": None if own is None else _text(own.fix),
         "stacktrace": masked_text(trace[-_MOST_TRACE:]),
         "task": (error.step or None) if isinstance(error, UserFunctionError) else None,
-        "code": _user_line(error),
+        "code": error.code if isinstance(error, UserFunctionError) else None,
+        "raised_at": error.raised_at if isinstance(error, UserFunctionError) else None,
     }
 
 
 def _text(value: object) -> str | None:
     return None if value is None else masked_text(str(value))
-
-
-def _user_line(error: BaseException) -> str | None:
-    """The innermost line of the user's code."""
-    if not isinstance(error, UserFunctionError):
-        return None
-    lines = [line.strip() for line in error.user_traceback.splitlines()]
-    places = [n for n, line in enumerate(lines) if line.startswith("File ")]
-    if not places or places[-1] + 1 >= len(lines):
-        return None
-    return lines[places[-1] + 1] or None

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from headrace.common.clock import wall_clock
 from headrace.control.accumulators import AccumulatorTotals
 from headrace.control.checkpoint_history import CheckpointHistory
 from headrace.control.rates import RateWindow
@@ -187,10 +188,31 @@ class JobMetrics:
         self.started = time.time()
         self.last_batch_ms = 0.0
         self.changes = 0  # grows with everything that somebody could show
+        self._began_ms: int | None = None  # when the batch that runs began
         self._running: dict[tuple[int, TaskKey], tuple[TaskReport, dict[str, JsonObject]]] = {}
         self._rates = RateWindow()
 
     # --- the attempt's side ------------------------------------------------------------------
+
+    def begin_batch(self, batch_id: int) -> None:
+        """A batch is about to run; in continuous mode: an epoch is about to end."""
+        with self._lock:
+            self._began_ms = wall_clock()
+        self.checkpoints.begin(batch_id)
+
+    def fail_batch(self, batch_id: int, error: BaseException | None) -> None:
+        """A batch was not committed.
+
+        Args:
+            batch_id: its number.
+            error: why; None if the job was told to end.
+        """
+        with self._lock:
+            self._began_ms = None
+        if error is None:
+            self.checkpoints.abandon()
+        else:
+            self.checkpoints.fail(batch_id, error)
 
     def end_batch(
         self,
@@ -202,6 +224,7 @@ class JobMetrics:
         """A batch was committed: take in what its tasks counted, unless it is a repetition."""
         now_s = time.monotonic()
         with self._lock:
+            self._began_ms = None
             if batch_id <= self.last_batch_id:
                 return
             if not self.batches:
@@ -270,6 +293,16 @@ class JobMetrics:
         """Operators and tasks with what runs now; copies."""
         with self._lock:
             return self._with_running()
+
+    def totals_until(
+        self,
+    ) -> tuple[int | None, dict[str, OperatorTotals], dict[TaskKey, TaskTotals]]:
+        """The same, and up to which moment they hold: None for now.
+
+        A batch counts when it is committed: while it runs, what is known ends where it began.
+        """
+        with self._lock:
+            return None if self._running else self._began_ms, *self._with_running()
 
     def _with_running(self) -> tuple[dict[str, OperatorTotals], dict[TaskKey, TaskTotals]]:
         operators = {uid: _copy(totals) for uid, totals in self.operators.items()}

@@ -142,6 +142,6 @@ def _user_error(
         f"{source.describe()} failed to read split {split!r} from offset {start} to {end}: "
         f"{wrapped.original}"
     )
-    wrapped.fix = "see the traceback below; the job will read the same range again after a restart"
+    wrapped.fix = "see its traceback; the job will read the same range again after a restart"
     wrapped.step = source.describe()
     return wrapped

@@ -2,7 +2,8 @@
 
 In: requests that the guard has let in.  Out: the same bytes again, or a new answer.  Drivers write
 once a second, so nobody sees anything later than before.  What acts, and what waits for the end of
-an operation, is never answered from here; and after an act nothing old is.
+an operation, is never answered from here, nor is what depends on who asks (/config tells a role);
+and after an act nothing old is.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _KEPT_S = 0.5
 _MOST_ENTRIES = 512
 _MOST_BYTES = 1 << 20
 _KEPT_PATHS = re.compile(
-    r"^(/v1)?/(overview|config|taskmanagers.*|metrics|jobs|jobs/overview|jobs/metrics"
+    r"^(/v1)?/(overview|taskmanagers.*|metrics|jobs|jobs/overview|jobs/metrics"
     r"|jobs/[0-9a-f]{32}(/(plan|vertices/.*|metrics.*|checkpoints.*|exceptions|diagnosis|config"
     r"|accumulators))?)$"
 )

@@ -39,6 +39,8 @@ _UPLOAD = re.compile(r"^(/v1)?/jars/upload/?$")
 _JOBS_READ_BY_POST = re.compile(r"^(/v1)?/jars/[^/]+/plan/?$")
 # Where each dispatcher speaks for itself, whether it leads or not.
 _OWN_PATHS = frozenset({"/health", "/metrics", "/headrace/dispatcher"})
+# Where a request carries the role of its token.
+_ROLE = "headrace.role"
 # For the answers of the API: nothing in them is a page, whatever a browser makes of them.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -56,6 +58,12 @@ def needed_role(method: str, path: str) -> Role:
     if method in _LOOKING:
         return Role.READ
     return Role.SUBMIT if _CODE.match(path) else Role.OPERATE
+
+
+def role_of(request: Request) -> Role:
+    """What somebody whom the guard has let in may do: everything where there are no tokens."""
+    role: Role = request.scope.get(_ROLE, Role.SUBMIT)
+    return role
 
 
 class RequestGuard:
@@ -161,6 +169,7 @@ class RequestGuard:
                 fix=f"use a token made with --role {needed.name.lower()}",
                 kind="FORBIDDEN",
             )
+        request.scope[_ROLE] = role
 
     def _role_of(self, tokens: TokenFile, token: str) -> Role | None:
         try:

@@ -156,7 +156,7 @@ class FunctionCommitter(DriverCommitter):
         failure = UserFunctionError(
             f"{name}.{method} raised {type(error).__name__}: {error}",
             where=f"sink {self._uid!r}",
-            fix="see the traceback below; the batch is delivered again, with the same batch_id() "
+            fix="see its traceback; the batch is delivered again, with the same batch_id() "
             "and sequence(), when the job restarts",
         )
         failure.step, failure.uid = name, self._uid

@@ -110,11 +110,20 @@ def test_status_shows_counts_failures_and_an_exit_code(registry: JobRegistry) ->
     shown = headrace("status", "ab")
     assert shown.exit_code == 0
     assert "ValueError: poison [13] (restarted after 1.5 s)" in shown.stdout
+    assert "where:" not in shown.stdout
     assert any(line.split() == ["count", "12", "3", "1", "-"] for line in shown.stdout.splitlines())
     failed = headrace("status", "clicks")
     assert failed.exit_code == 1
     assert "[USER_FUNCTION] it raised" in failed.stdout
     assert json.loads(headrace("status", "ab12", "--json").stdout)["operators"]["count"] == counts
+
+
+def test_status_shows_the_lines_of_a_failure(registry: JobRegistry) -> None:
+    failure = {"when": 1000, "type": "UserFunctionError", "message": "it raised", "delay_ms": None}
+    places = {"where": "fails.py:12 .map(parse)", "raised_at": "fails.py:10 in parse"}
+    put(registry, "ab12", failures=[{**failure, **places}])
+    lines = headrace("status", "ab").stdout.splitlines()
+    assert lines[-2:] == ["  where: fails.py:12 .map(parse)", "  line:  fails.py:10 in parse"]
 
 
 def test_status_of_a_continuous_job_shows_epochs_busy_tasks_and_latency(

@@ -53,3 +53,11 @@ def test_limits_are_told_in_a_line_each() -> None:
         ("lag", "clicks: 12,000 records wait, 8 s at its present rate"),
     ]
     assert list(limits({})) == []
+
+
+def test_epochs_that_are_too_long_are_told_with_what_to_do() -> None:
+    epochs = {"count": 5, "interval_ms": 1000, "duration_ms": 134_021, "ratio": 12.3, "fix": "do"}
+    assert list(limits({"epochs": epochs})) == [
+        ("long epochs", "each of the last 5 took at least 12.3 times the interval of 1 s, the "
+                        "newest 134 s: do"),
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from headrace.cli.program import capture_program, run_program
 from headrace.cli.run import _is_attached
 from headrace.cli.settings import read_settings
 from headrace.common.configuration import Configuration
-from headrace.control.agent import LAUNCH_VARIABLE
+from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
 from headrace.control.registry import JobRegistry
 from headrace.errors import ConfigurationError, InvalidArgumentError
 
@@ -240,6 +241,23 @@ def test_run_ends_as_the_program_does() -> None:
     found = headrace("run", "--json", "raises.py")
     told = json.loads(found.stdout)
     assert (told["exit_code"], told["error"]["condition"]) == (1, "NameError")
+
+
+@pytest.mark.parametrize("log", [None, "driver.log"])
+def test_lines_of_a_log_tell_when_and_those_of_a_terminal_do_not(log: str | None) -> None:
+    Path("warns.py").write_text("import logging\nlogging.getLogger('theirs').warning('look')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace.cli", "run", "warns.py"],
+        env={**os.environ, **({} if log is None else {LOG_VARIABLE: log})},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, second, *_ = done.stderr.splitlines()
+    if log is None:
+        assert (first, second) == ("running warns.py", "look")
+    else:
+        when = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} "
+        assert re.fullmatch(f"{when}INFO headrace.progress: running warns.py", first)
+        assert re.fullmatch(f"{when}WARNING theirs: look", second)
 
 
 def test_a_wrong_program_is_bad_input_since_nothing_ran() -> None:

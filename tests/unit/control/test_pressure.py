@@ -10,7 +10,7 @@ from headrace.control.views.models import (
     SubtaskView,
     VertexView,
 )
-from headrace.control.views.pressure import back_pressure, diagnose, level_of
+from headrace.control.views.pressure import back_pressure, diagnose, level_of, long_epochs
 
 
 def vertex(
@@ -126,3 +126,32 @@ def test_lag_is_told_in_records_and_seconds() -> None:
 )
 def test_levels_are_flinks(ratio: float, level: str) -> None:
     assert level_of(ratio) == level
+
+
+def test_epochs_of_many_times_their_interval_are_told_with_what_to_do() -> None:
+    # newest first, as the stranger had them
+    took = [134_000, 54_000, 26_000, 16_000, 12_000, 800]
+    found = long_epochs(took, 1000, continuous=False)
+    assert found is not None
+    assert (found.count, found.duration_ms, found.ratio) == (5, 134_000, 12.0)
+    assert "parallelism" in found.fix
+    assert "source.max-records-per-batch" in found.fix
+    continuous = long_epochs(took, 1000, continuous=True)
+    assert continuous is not None
+    assert "max-records-per-batch" not in continuous.fix
+    assert diagnose([vertex("a", 100)], {}, found).epochs == found
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "interval_ms"),
+    [
+        ([134_000, 54_000, 900], 1000),  # two may be a backlog
+        ([900, 134_000, 54_000, 26_000], 1000),  # it has caught up
+        ([25_000, 29_000, 21_000], 10_000),
+        ([3000, 2500, 4000], 500),  # fixed costs of a batch
+        ([134_000, 54_000, 26_000], 0),  # the next begins when there is something to do
+        ([], 1000),
+    ],
+)
+def test_other_epochs_are_not_told(took_ms: list[int], interval_ms: int) -> None:
+    assert long_epochs(took_ms, interval_ms, continuous=False) is None

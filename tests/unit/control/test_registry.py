@@ -204,7 +204,7 @@ def test_a_driver_that_was_replaced_does_not_write_over_the_other(
     (launches / launch_file(1)).write_text('{"token": "mine"}')
     agent = agent_of(job, registry, fence=Fence(launches, "mine"))
     agent.start()
-    other = replace(registry.find("ab12"), pid=1, born="another")
+    other = replace(registry.find("ab12"), pid=1, born="another", state="FINISHED")
     (launches / launch_file(2)).write_text('{"token": "other"}')
     registry.write(other)
     job.status = JobStatus.CANCELED
@@ -284,6 +284,7 @@ def test_the_file_follows_the_job(agent: Any, job: FakeJob, registry: JobRegistr
             "type": "UserFunctionError",
             "message": "it raised",
             "where": "pipeline.py:3",
+            "raised_at": None,
             "batches": 1,
             "delay_ms": 500,
         }

@@ -229,8 +229,13 @@ def test_a_failure_tells_the_users_line_and_code(tmp_path: Path) -> None:
     assert failure.type == "ZeroDivisionError"
     assert failure.task == "divide"
     assert failure.code == "return 10 / (n - 2)  # the line in question"
-    assert "test_views.py" in str(failure.where)
+    # the line that raised, and the one that made the step, each with its number
+    line = divide.__code__.co_firstlineno + 1
+    assert failure.raised_at == f"test_views.py:{line} in divide"
+    assert str(failure.where).startswith(f"test_views.py:{line + 2} stream = env.")
     assert "ZeroDivisionError" in failure.stacktrace
+    [told] = views.record(found.job_id).failures
+    assert (told["where"], told["raised_at"]) == (failure.where, failure.raised_at)
     assert views.checkpoints(found.job_id).counts.failed == 1
 
 
@@ -288,6 +293,32 @@ def test_a_job_that_waits_or_was_lost_has_views_without_a_history(tmp_path: Path
     assert views.series("ab12") == ()
     assert views.diagnosis("ab12").slow is None
     assert views.executors() == ()
+
+
+def test_epochs_that_take_many_times_their_interval_are_told(tmp_path: Path) -> None:
+    registry, me = JobRegistry(tmp_path), this_process()
+    registry.write(JobRecord("ab12", "slow", "RUNNING", me.host, me.pid, me.born, 5, 9))
+    folder = registry.history_of("ab12")
+    folder.mkdir()
+    (folder / "about.json").write_text(json.dumps({"interval_ms": 1000}))
+    views = JobViews(registry)
+
+    def keep(*durations: int) -> None:
+        epoch = {"status": "COMPLETED", "savepoint": False}
+        others = [
+            {"status": "COMPLETED", "savepoint": True, "duration": 10},
+            {"status": "FAILED", "savepoint": False, "duration": 10},
+        ]
+        history = [*({**epoch, "duration": ms} for ms in durations), *others]
+        (folder / "checkpoints.json").write_text(json.dumps({"history": history}))
+
+    keep(900, 12_000, 16_000, 26_000)
+    found = views.diagnosis("ab12").epochs
+    assert found is not None
+    assert (found.count, found.interval_ms, found.duration_ms) == (3, 1000, 26_000)
+    assert "max-records-per-batch" in found.fix
+    keep(12_000, 16_000, 26_000, 900)
+    assert views.diagnosis("ab12").epochs is None
 
 
 def test_nobody_reads_outside_of_the_registry(tmp_path: Path) -> None:

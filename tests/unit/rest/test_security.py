@@ -167,6 +167,19 @@ def test_roles_over_http(guarded: tuple[Serving, TokenFile]) -> None:
     assert rest.post("/jars/upload", files=upload, headers=submit).status_code == 200
 
 
+def test_everybody_hears_of_the_own_role(guarded: tuple[Serving, TokenFile]) -> None:
+    """At once, too: what one was told is not kept for another."""
+    rest, tokens = guarded
+    for role in Role:
+        mine = {"Authorization": f"Bearer {tokens.create(role.name, role)}"}
+        assert rest.get("/config", headers=mine).json()["role"] == role.name.lower()
+        assert rest.get("/v1/config", headers=mine).json()["role"] == role.name.lower()
+
+
+def test_without_tokens_everybody_may_do_everything(rest: Serving) -> None:
+    assert rest.get("/config").json()["role"] == "submit"
+
+
 def test_the_page_to_sign_in_needs_no_token(guarded: tuple[Serving, TokenFile]) -> None:
     rest, _ = guarded
     for path in ("/", "/docs", "/docs/page.js", "/openapi.json"):

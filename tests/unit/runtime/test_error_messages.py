@@ -49,6 +49,7 @@ from headrace.testing import Harness, KeyedHarness, LocalRunner, TwoInputHarness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 RULES = MapStateDescriptor("rules", Types.STRING(), Types.INT())
 COUNT = ValueStateDescriptor("count", Types.LONG())
@@ -410,6 +411,28 @@ def test_a_user_function_error_keeps_what_it_knows() -> None:
         "ValueError: x",
     )
     assert str(again).endswith('File "a.py", line 1, in f')
+
+
+def test_the_innermost_frame_is_where_it_raised() -> None:
+    error = UserFunctionError("it raised")
+    assert (error.raised_at, error.code) == (None, None)
+    error.user_traceback = (
+        '  File "/jobs/a.py", line 1, in f\n    parse(line)\n'
+        '  File "/jobs/fails.py", line 10, in <lambda>\n    return int(line)\n    ^^^^^^^^\n'
+    )
+    assert (error.raised_at, error.code) == ("fails.py:10 in <lambda>", "return int(line)")
+    error.user_traceback = '  File "a.py", line 1, in f\n  File "gone.py", line 3, in g\n'
+    assert (error.raised_at, error.code) == ("gone.py:3 in g", None)
+
+
+def test_a_long_line_shows_that_it_is_cut(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"short = 1\nlong = {'words ' * 40}\n")
+    assert errors.line_of_code(str(program), 1) == "short = 1"
+    cut = errors.line_of_code(str(program), 2)
+    assert cut.startswith("long = words words")
+    assert cut.endswith("...")
+    assert len(cut) <= 100
 
 
 def test_an_error_without_where_and_fix_is_one_line() -> None:

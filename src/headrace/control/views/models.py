@@ -30,6 +30,7 @@ __all__ = [
     "JobConfigView",
     "JobOverview",
     "JobView",
+    "LongEpochs",
     "MetricKind",
     "MetricSeries",
     "OperatorView",
@@ -397,10 +398,10 @@ class FailureView:
 
     Attributes:
         type: the class of the error: the user's own where the user's code raised.
-        condition, message, where, fix: the parts of our errors.
+        condition, message, where, fix: the parts of our errors; `where` made the step that failed.
         stacktrace: as it would be printed.
         task: the step that failed, with its subtask if it is known.
-        code: the user's line.
+        raised_at, code: the user's line, where it is one.
         delay_ms: the pause before the next attempt; None if the job gave up.
     """
 
@@ -415,6 +416,7 @@ class FailureView:
     code: str | None
     epochs: int
     delay_ms: int | None
+    raised_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,12 +527,31 @@ class SourceLag:
 
 
 @dataclass(frozen=True, slots=True)
+class LongEpochs:
+    """The newest epochs took many times their interval: the job does not keep up.
+
+    Attributes:
+        count: how many, one after the other, as far as the history of checkpoints goes.
+        duration_ms: of the newest.
+        ratio: of the shortest of them to the interval.
+        fix: what to do, for people.
+    """
+
+    count: int
+    interval_ms: int
+    duration_ms: int
+    ratio: float
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What limits a job, in one look."""
 
     slow: SlowOperator | None
     skews: tuple[Skew, ...]
     lags: tuple[SourceLag, ...]
+    epochs: LongEpochs | None = None
 
 
 # --- over time -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which step is the slow one, which subtasks have too much, which sources lag.
+"""Which step is slow, which subtasks have too much, which sources lag, which epochs are long.
 
 In: vertices as they are now (control/views/vertices.py).  Out: what limits the job.  Pure.
 Next: control/scaling.py proposes what to do about it
@@ -6,11 +6,13 @@ Next: control/scaling.py proposes what to do about it
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from headrace.control.views.models import (
     BackPressureView,
     Diagnosis,
+    LongEpochs,
     Skew,
     SlowOperator,
     SourceLag,
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from headrace.control.views.models import OperatorView, PressureLevel, SubtaskView, VertexView
 
-__all__ = ["back_pressure", "diagnose", "level_of"]
+__all__ = ["back_pressure", "diagnose", "level_of", "long_epochs"]
 
 # Flink's: up to a tenth of the time is nothing, above a half is much
 _LOW, _HIGH = 0.1, 0.5
@@ -32,6 +34,10 @@ _BUSY = 0.5
 _EVEN = 1.5
 # below these nothing is uneven: a few records or bytes say nothing
 _FEW_RECORDS, _FEW_BYTES = 1_000, 64 * 1024
+# epochs are long if several, one after the other, take more than so many times the interval
+_LONG, _SEVERAL = 3.0, 3
+# what takes less can be fixed costs of a batch, which are not the fault of its records
+_SHORT_MS = 5_000
 
 
 def level_of(ratio: float) -> PressureLevel:
@@ -58,12 +64,17 @@ def _pressure(subtask: SubtaskView) -> SubtaskPressure:
     )
 
 
-def diagnose(vertices: Sequence[VertexView], inputs: Mapping[str, Sequence[str]]) -> Diagnosis:
+def diagnose(
+    vertices: Sequence[VertexView],
+    inputs: Mapping[str, Sequence[str]],
+    epochs: LongEpochs | None = None,
+) -> Diagnosis:
     """What limits a job.
 
     Args:
         vertices: all of it.
         inputs: for each vertex those whose records it gets.
+        epochs: those that are too long, if there are any.
     """
     return Diagnosis(
         slow=_slow(vertices, inputs),
@@ -74,6 +85,7 @@ def diagnose(vertices: Sequence[VertexView], inputs: Mapping[str, Sequence[str]]
             for operator in vertex.operators
             if (lag := _lag(vertex, operator)) is not None
         ),
+        epochs=epochs,
     )
 
 
@@ -188,4 +200,33 @@ def _lag(vertex: VertexView, operator: OperatorView) -> SourceLag | None:
         pending_records=pending,
         records_lag_max=largest,
         seconds=round(pending / rate, 1) if pending is not None and rate > 0 else None,
+    )
+
+
+# --- epochs --------------------------------------------------------------------------------------
+
+
+def long_epochs(took_ms: Sequence[int], interval_ms: int, *, continuous: bool) -> LongEpochs | None:
+    """The newest epochs, if they take many times their interval.
+
+    Args:
+        took_ms: how long each took, the newest first.
+        interval_ms: from one to the next; 0 if none is set.
+        continuous: an epoch is a checkpoint, and not a batch.
+    """
+    limit_ms = max(_LONG * interval_ms, _SHORT_MS)
+    long = list(takewhile(lambda ms: ms > limit_ms, took_ms))
+    if not interval_ms or len(long) < _SEVERAL:
+        return None
+    return LongEpochs(
+        count=len(long),
+        interval_ms=interval_ms,
+        duration_ms=long[0],
+        ratio=round(min(long) / interval_ms, 1),
+        fix="raise the parallelism or make the slow step faster; "
+        + (
+            "barriers wait behind the records in front of it"
+            if continuous
+            else "lower source.max-records-per-batch for shorter batches"
+        ),
     )

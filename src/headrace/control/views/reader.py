@@ -25,7 +25,7 @@ from headrace.control.views.models import (
     JobOverview,
     JobView,
 )
-from headrace.control.views.pressure import back_pressure, diagnose
+from headrace.control.views.pressure import back_pressure, diagnose, long_epochs
 from headrace.control.views.series import metric_series
 from headrace.control.views.vertices import (
     STATUS_OF_TASKS,
@@ -279,9 +279,19 @@ class JobViews:
         return back_pressure(found, self._file(job_id, NOW).get("at", 0))
 
     def diagnosis(self, job_id: str) -> Diagnosis:
-        """Which step is the slow one, which subtasks have too much, which sources lag."""
+        """Which step is slow, which subtasks have too much, which sources lag; long epochs."""
         inputs = {node.id: [each.id for each in node.inputs] for node in self.plan(job_id).nodes}
-        return diagnose(self.vertices(job_id), inputs)
+        took_ms = [
+            each["duration"]
+            for each in reversed(self._file(job_id, CHECKPOINTS).get("history", ()))
+            if each["status"] == "COMPLETED" and not each["savepoint"]
+        ]
+        epochs = long_epochs(
+            took_ms,
+            self._file(job_id, ABOUT).get("interval_ms", 0),
+            continuous=self.record(job_id).mode == "continuous",
+        )
+        return diagnose(self.vertices(job_id), inputs, epochs)
 
     def _vertex(self, job_id: str, vertex: str) -> VertexView:
         for found in self.vertices(job_id):
@@ -382,6 +392,7 @@ def _failure(content: JsonObject) -> FailureView:
         code=content["code"],
         epochs=content["epochs"],
         delay_ms=content["delay_ms"],
+        raised_at=content.get("raised_at"),
     )
 
 

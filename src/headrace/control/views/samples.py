@@ -3,7 +3,7 @@
     flink.jobmanager.job.<metric>                    {job_id, job_name}
     flink.taskmanager.job.task.<metric>              {..., task_id, task_name, subtask_index, host}
     flink.taskmanager.job.task.operator.<metric>     {..., operator_id, operator_name}
-    headrace.job.<...>: what Flink has no name for: the slow step, skew, lag
+    headrace.job.<...>: what Flink has no name for: the slow step, skew, lag, long epochs
 
 In: read models.  Out: numbers with a name, labels and a kind; what is no number is left out.
 Next: control/views/prometheus.py, control/views/opentelemetry.py
@@ -95,6 +95,8 @@ def _our_samples(found: Diagnosis, job: dict[str, str]) -> Iterator[Sample]:
         if lag.seconds is not None:
             labels = {**job, "task_id": lag.vertex, "operator_name": lag.name}
             yield Sample(f"{_OURS}.source_lag_seconds", labels, lag.seconds)
+    if found.epochs is not None:
+        yield Sample(f"{_OURS}.long_epochs_ratio", job, found.epochs.ratio)
 
 
 def _samples(

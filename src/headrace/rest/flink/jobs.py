@@ -217,6 +217,7 @@ def _exception(entry: FailureView) -> JsonObject:
         "where": entry.where,
         "fix": entry.fix,
         "code": entry.code,
+        "raised-at": entry.raised_at,
         "delay-ms": entry.delay_ms,
     }
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from types import FrameType
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace import __version__
@@ -21,6 +22,7 @@ from headrace.common.sensitive import masked
 from headrace.rest.answers import JsonAnswer, Refusal, not_found
 from headrace.rest.backend import Backend, Here, JobId
 from headrace.rest.flink.metrics import metrics
+from headrace.rest.guard import role_of
 from headrace.rest.log_files import log_answer, log_list, own_logs
 from headrace.rest.routes.jobs import Get, known
 
@@ -66,8 +68,8 @@ def _slots(here: Backend) -> tuple[int, int]:
 
 
 @router.get("/config")
-def config(here: Here) -> Response:
-    """What the dashboard has to know."""
+def config(here: Here, request: Request) -> Response:
+    """What the dashboard has to know; `role` is what the one who asks may do."""
     settings, now = here.settings, datetime.now(UTC).astimezone()
     offset = now.utcoffset()
     return JsonAnswer(
@@ -78,6 +80,7 @@ def config(here: Here) -> Response:
             "flink-version": FLINK_VERSION,
             "flink-revision": f"headrace {__version__}",
             "headrace-version": __version__,
+            "role": role_of(request).name.lower(),
             "features": {
                 "web-submit": settings.takes_programs,
                 "web-cancel": settings.web_cancel,

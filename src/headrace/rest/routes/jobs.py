@@ -151,7 +151,7 @@ def metric_history(
 
 @router.get("/jobs/{jobid}/diagnosis")
 def job_diagnosis(here: Here, job_id: JobId) -> Response:
-    """What limits a job: the slow step, skewed subtasks, sources that lag."""
+    """What limits a job: the slow step, skewed subtasks, sources that lag, long epochs."""
     return JsonAnswer(asdict(here.views.diagnosis(known(here, job_id).job_id)))
 
 

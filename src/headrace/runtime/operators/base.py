@@ -289,9 +289,9 @@ def user_code_error(error: Exception, what: str, record: Any) -> UserFunctionErr
     original = f"{type(error).__name__}: {error}"
     wrapped = UserFunctionError(
         f"{what} raised {original}",
-        fix="correct the line at the end of the traceback below"
+        fix="correct the line that raised"
         if record is None
-        else "handle such a record at the line below, or filter it out before this step",
+        else "handle such a record in the function, or filter it out before this step",
     )
     wrapped.original = original
     wrapped.record = _preview(record)

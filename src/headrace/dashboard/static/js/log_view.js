@@ -1,10 +1,13 @@
 // A log: lines with a filter, the end in sight while it grows.
+//
+// <hr-log> keeps it in sight from the moment it comes onto the page, unless somebody has scrolled away from it.
 
 import { h } from "./dom.js";
 import { count } from "./format.js";
 import { empty, filterBox } from "./parts.js";
 
 const SHOWN = 5000;
+const NEAR_END_PX = 8;
 
 /** state: {filter, wrapped}, kept by the page; set(change) draws again. */
 export function logView(text, state, set, name) {
@@ -37,21 +40,45 @@ export function logView(text, state, set, name) {
           ? `${count(shown.length)} of ${count(lines.length)} lines`
           : `${count(lines.length)} lines`,
       ),
-      h("button.small", { type: "button", onclick: (event) => toEnd(event.target) }, "To the end"),
+      h("button.small", { type: "button", onclick: endOf }, "To the end"),
     ),
     shown.length
       ? h(
-          "pre.text.log",
-          { tabindex: "0", "aria-label": name, class: state.wrapped ? "wrapped" : null },
-          shown.map((line) => h("span", { class: `log-line ${tone(line)}` }, `${line}\n`)),
+          "hr-log",
+          {},
+          h(
+            "pre.text.log",
+            { tabindex: "0", "aria-label": name, class: state.wrapped ? "wrapped" : null },
+            shown.map((line) => h("span", { class: `log-line ${tone(line)}` }, `${line}\n`)),
+          ),
         )
       : empty(lines.length ? "No line matches." : "The log is empty."),
   );
 }
 
-function toEnd(button) {
-  const log = button.closest(".fields").querySelector("pre");
-  if (log) log.scrollTop = log.scrollHeight;
+class LogElement extends HTMLElement {
+  connectedCallback() {
+    const log = this.firstElementChild;
+    let atEnd = true;
+    log.addEventListener(
+      "scroll",
+      () => (atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - NEAR_END_PX),
+    );
+    this.watch = new MutationObserver(() => atEnd && toEnd(log));
+    this.watch.observe(log, { attributes: true, childList: true, characterData: true, subtree: true });
+    toEnd(log);
+  }
+  disconnectedCallback() {
+    this.watch.disconnect();
+  }
+}
+customElements.define("hr-log", LogElement);
+
+const toEnd = (log) => (log.scrollTop = log.scrollHeight);
+
+function endOf({ target }) {
+  const log = target.closest(".fields").querySelector("pre");
+  if (log) toEnd(log);
 }
 
 function tone(line) {

@@ -14,6 +14,7 @@ import { overview } from "./pages/overview.js";
 import { signIn } from "./pages/sign_in.js";
 import { submit } from "./pages/submit.js";
 import { empty, panel, problem } from "./parts.js";
+import { may } from "./roles.js";
 
 const PAGES = { "": overview, jobs: job, executors, dispatcher, submit };
 const LINKS = [
@@ -165,7 +166,8 @@ function route() {
 
 function drawTop(parts) {
   const here = parts[0] === "jobs" ? "" : (parts[0] ?? "");
-  const links = LINKS.filter(([name]) => name !== "submit" || config?.features?.["web-submit"]);
+  const submits = config?.features?.["web-submit"] && may(config, "submit");
+  const links = LINKS.filter(([name]) => name !== "submit" || submits);
   const dark = window.headraceTheme.current() === "dark";
   render(
     top,

@@ -3,6 +3,7 @@
 import { finished, getIfThere, q, send } from "../api.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
+import { may, mayNot } from "../roles.js";
 
 const TARGET = {
   name: "target",
@@ -12,6 +13,8 @@ const TARGET = {
 
 export function actionButtons(model, { config, refresh }) {
   if (model.ended || model.job.state === "CANCELLING") return null;
+  if (!may(config, "operate"))
+    return h("p.muted", {}, mayNot(config, "Savepoint, rescale, stop, cancel", "operate"));
   const waiting = model.job.state === "CREATED";
   const features = config.features ?? {};
   const button = (label, open, more) =>

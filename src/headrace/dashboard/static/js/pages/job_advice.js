@@ -1,4 +1,4 @@
-// What limits a job, in sentences: the slow step, subtasks with too much, sources that lag.
+// What limits a job, in sentences: the slow step, subtasks with too much, sources that lag, long epochs.
 
 import { h } from "../dom.js";
 import { count, duration, percent } from "../format.js";
@@ -10,6 +10,7 @@ export function advice({ diagnosis }) {
         ...slow(diagnosis.slow),
         ...(diagnosis.skews ?? []).map(skew),
         ...(diagnosis.lags ?? []).filter(behind).map(lagging),
+        ...long(diagnosis.epochs),
       ]
     : [];
   return found.length > 0 && panel("What limits this job", h("ul.advice", {}, found));
@@ -61,3 +62,22 @@ const lagging = ({ vertex, name, pending_records: pending, records_lag_max: most
       seconds ? `: ${duration(seconds * 1000)} of work.` : ".",
     ),
   );
+
+const long = (epochs) =>
+  epochs
+    ? [
+        h(
+          "li",
+          { key: "long" },
+          h("span.tag.warn", {}, "long"),
+          h(
+            "span",
+            {},
+            `Each of the last ${count(epochs.count)} epochs took at least `,
+            h("strong", {}, `${epochs.ratio} times`),
+            ` the interval of ${duration(epochs.interval_ms)}, the newest ${duration(epochs.duration_ms)}.`,
+            epochs.fix && h("div.muted", {}, epochs.fix),
+          ),
+        ),
+      ]
+    : [];

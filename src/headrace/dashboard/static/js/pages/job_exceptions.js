@@ -48,13 +48,15 @@ function failure(entry, index) {
       entry.endpoint && h("span.muted", {}, `on ${entry.endpoint}`),
     ),
     h("p.failure-what", {}, entry.message ?? firstLine(entry.stacktrace)),
-    (entry.code || entry.where) &&
+    entry.code &&
       h(
         "div.source",
         {},
-        entry.where && h("div.source-where", {}, entry.where),
-        entry.code && h("pre", {}, entry.code),
+        entry["raised-at"] && h("div.source-where", {}, `raised at ${entry["raised-at"]}`),
+        h("pre", {}, entry.code),
       ),
+    entry.where &&
+      h("p", {}, h("span.problem-label", {}, entry.code ? "step" : "where"), h("code", {}, entry.where)),
     entry["delay-ms"] !== undefined &&
       h(
         "p.muted",

@@ -5,9 +5,11 @@ import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { moment } from "../format.js";
 import { empty, panel, problem, table } from "../parts.js";
+import { may, mayNot } from "../roles.js";
 
 export function submit(_, context) {
   const { signal, redraw, config } = context;
+  const offered = config.features?.["web-submit"];
   let list = null,
     state = { busy: null, error: null };
   const upload = async (file) => {
@@ -28,10 +30,11 @@ export function submit(_, context) {
   return {
     title: () => "Submit",
     async load() {
-      if (config.features?.["web-submit"]) ({ files: list } = await get("jars", { signal }));
+      if (offered && may(config, "submit")) ({ files: list } = await get("jars", { signal }));
     },
     view() {
-      if (!config.features?.["web-submit"]) return empty("This dispatcher takes no programs over the web.");
+      if (!offered) return empty("This dispatcher takes no programs over the web.");
+      if (!may(config, "submit")) return empty(mayNot(config, "Programs are brought, run and deleted", "submit"));
       return [
         h("h1", { key: "h1" }, "Submit a program"),
         dropZone(upload, state),
