@@ -42,7 +42,7 @@ def metric_series(
 ) -> tuple[MetricSeries, ...]:
     """All metrics of a job over time, or those that are wanted."""
     found: dict[str, list[tuple[int, float]]] = {}
-    read = [_Line.of(line) for line in lines]
+    read = [_SeriesLine.of(line) for line in lines]
     for line, growth in zip(read, _growths(read), strict=True):
         for name, value in _values(line, growth, about):
             if wanted is None or name in wanted:
@@ -54,7 +54,7 @@ def metric_series(
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _SeriesLine:
     """A line of the file.
 
     Attributes:
@@ -68,10 +68,10 @@ class _Line:
     tasks: dict[_Task, tuple[float, float]]
 
     @staticmethod
-    def of(line: JsonObject) -> _Line:
+    def of(line: JsonObject) -> _SeriesLine:
         tasks = {(level, source, subtask): (b, p) for level, source, subtask, b, p in line["tasks"]}
         until = line["until"] if "until" in line else line["at"]
-        return _Line(line["at"], until, line["values"], tasks)
+        return _SeriesLine(line["at"], until, line["values"], tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class _Growth:
     """
 
     seconds: float
-    lines: list[_Line]
+    lines: list[_SeriesLine]
     shares: list[float]
 
-    def a_second(self, count: Callable[[_Line], float]) -> float:
+    def a_second(self, count: Callable[[_SeriesLine], float]) -> float:
         """How much a count grew, a second."""
         counts = pairwise(map(count, self.lines))
         grown = (
@@ -96,9 +96,9 @@ class _Growth:
         return sum(grown) / self.seconds
 
 
-def _growths(lines: Sequence[_Line]) -> Iterator[_Growth | None]:
+def _growths(lines: Sequence[_SeriesLine]) -> Iterator[_Growth | None]:
     """For each line how counts grew since the one before; None where that is not known (yet)."""
-    known: list[_Line] = []
+    known: list[_SeriesLine] = []
     for line in lines:
         if not known or line.until > known[-1].until:
             known.append(line)
@@ -109,7 +109,7 @@ def _growths(lines: Sequence[_Line]) -> Iterator[_Growth | None]:
         yield _growth(before.at, line.at, known, untils)
 
 
-def _growth(begin: int, end: int, known: list[_Line], untils: list[int]) -> _Growth | None:
+def _growth(begin: int, end: int, known: list[_SeriesLine], untils: list[int]) -> _Growth | None:
     if begin >= end or end > untils[-1]:
         return None
     first, last = max(0, bisect_right(untils, begin) - 1), bisect_left(untils, end)
@@ -129,7 +129,9 @@ def _grown(now: float, old: float) -> float:
 # --- what is told --------------------------------------------------------------------------------
 
 
-def _values(line: _Line, growth: _Growth | None, about: JsonObject) -> Iterator[tuple[str, float]]:
+def _values(
+    line: _SeriesLine, growth: _Growth | None, about: JsonObject
+) -> Iterator[tuple[str, float]]:
     for name, value in line.values.get("job", {}).items():
         yield f"job.{name}", value
     for vertex in about.get("vertices", ()):
@@ -140,7 +142,7 @@ def _values(line: _Line, growth: _Growth | None, about: JsonObject) -> Iterator[
                 yield f"{vertex['id']}.{name}", value
 
 
-def _vertex_values(vertex: JsonObject, line: _Line) -> Iterator[tuple[str, float]]:
+def _vertex_values(vertex: JsonObject, line: _SeriesLine) -> Iterator[tuple[str, float]]:
     for name in _RATES:
         steps = _counting(vertex, name, [line])
         if steps:
@@ -166,13 +168,13 @@ def _rates(vertex: JsonObject, growth: _Growth) -> Iterator[tuple[str, float]]:
             yield f"{name}PerSecond", growth.a_second(partial(_count, steps, name))
 
 
-def _counting(vertex: JsonObject, name: str, lines: Iterable[_Line]) -> list[str]:
+def _counting(vertex: JsonObject, name: str, lines: Iterable[_SeriesLine]) -> list[str]:
     """The steps that count records of a vertex; none if none of them has told anything."""
     steps = [step["uid"] for step in vertex["steps"] if step[_RATES[name]]]
     return steps if any(uid in line.values for line in lines for uid in steps) else []
 
 
-def _count(steps: list[str], name: str, line: _Line) -> float:
+def _count(steps: list[str], name: str, line: _SeriesLine) -> float:
     counts: list[int] = [line.values.get(uid, {}).get(name, 0) for uid in steps]
     return sum(counts)
 
@@ -189,9 +191,9 @@ def _shares(vertex: JsonObject, growth: _Growth) -> Iterator[tuple[str, float]]:
         yield from time_shares(*max(shares)).items()
 
 
-def _busy(task: _Task, line: _Line) -> float:
+def _busy(task: _Task, line: _SeriesLine) -> float:
     return line.tasks.get(task, (0.0, 0.0))[0]
 
 
-def _pressed(task: _Task, line: _Line) -> float:
+def _pressed(task: _Task, line: _SeriesLine) -> float:
     return line.tasks.get(task, (0.0, 0.0))[1]
