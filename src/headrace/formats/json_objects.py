@@ -1,10 +1,11 @@
-"""Flat JSON objects to Arrow arrays by msgspec, in half of the time of Arrow's own reader.
+"""Flat JSON objects to Arrow arrays by msgspec, which is faster than Arrow's own reader.
 
 In: texts, the names and types of the fields that are wanted.
 Out: an array for each field, or None.  Next: json_columns.py, which asks Arrow's reader then
 
 msgspec is as strict about types as Arrow's reader, and skips what nobody wants without looking into
-it. Measured for 168 bytes, three fields of seven: 0.28 microseconds an object instead of 0.53.
+it. Measured with all checks of json_columns.py: 0.35 microseconds an object instead of 0.53 for
+three fields of seven (171 bytes), 0.36 instead of 0.40 for five of five (76 bytes).
 """
 
 from __future__ import annotations
