@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from ads import ADS
+from headrace.io.maven_jars import jars_of
 from kafka_broker import KafkaServer
-from maven_jars import jars_of
 from services import RedisServer, new_redis
 
 if TYPE_CHECKING:

@@ -5,12 +5,18 @@ runnable on Python 3.7 and later.  Spark looks at JAVA_HOME first and at PATH se
 Exit code 0: usable.  Exit code 1: a message says what was found and how to get the right one.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SUPPORTED = (17, 21)
 
@@ -26,7 +32,7 @@ HOW_TO_GET_IT = """\
   or point JAVA_HOME at one you have: export JAVA_HOME=/path/to/jdk-17"""
 
 
-def find_java(environ):
+def find_java(environ: Mapping[str, str]) -> tuple[str | None, str]:
     """Returns (path or None, where it was looked up)."""
     home = environ.get("JAVA_HOME")
     if home:
@@ -34,7 +40,7 @@ def find_java(environ):
     return shutil.which("java", path=environ.get("PATH", "")), "PATH"
 
 
-def major_version(text):
+def major_version(text: str) -> int | None:
     """Returns the major version in the output of `java -version`, or None.
 
     >>> major_version('openjdk version "17.0.15" 2025-04-15')
@@ -46,7 +52,7 @@ def major_version(text):
     return int(match.group(1)) if match else None
 
 
-def problem_with_java(environ):
+def problem_with_java(environ: Mapping[str, str]) -> str | None:
     """Returns None when Spark can use the machine's Java, or a sentence that says why not."""
     java, origin = find_java(environ)
     if java is None:
@@ -68,7 +74,7 @@ def problem_with_java(environ):
     return None
 
 
-def main():
+def main() -> int:
     problem = problem_with_java(os.environ)
     if problem is None:
         return 0

@@ -16,7 +16,8 @@ Written by `make golden` from `src/headrace/common/options.py`; do not edit.
 
 An option is set by code (`Configuration().set_string(key, value)`, passed to
 `StreamExecutionEnvironment.get_execution_environment`), by a variable
-(`HEADRACE_PARALLELISM_DEFAULT` for `parallelism.default`), or in `headrace.toml` in the working
+(`HEADRACE_PARALLELISM_DEFAULT` for `parallelism.default`, `HEADRACE_EXECUTION_MODE` for
+`headrace.execution.mode`), or in `headrace.toml` in the working
 directory (or the file that `HEADRACE_CONFIG_FILE` names). Code wins over variables, variables win
 over the file. An unknown key is an error that names the nearest one. Keys that begin with `spark.`
 go to Spark as they are.

@@ -141,13 +141,19 @@ def split_parameters(text: str) -> list[str]:
     return [part for part in [*parts, current.strip()] if part not in ("", "*")]
 
 
+STARS: dict[enum.IntEnum, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+
+
 def parameters(signature: inspect.Signature) -> list[str]:
     """Our parameters in the form of pyflink_names.txt."""
     shown = []
     for parameter in signature.parameters.values():
         if parameter.name in ("self", "cls"):
             continue
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = STARS.get(parameter.kind, "")
         default = parameter.default
         text = "" if default is parameter.empty else f"={shown_default(default)}"
         shown.append(f"{stars}{parameter.name}{text}")

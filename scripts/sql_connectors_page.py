@@ -2,8 +2,8 @@
 
 python scripts/sql_connectors_page.py           rewrites the page
 
-What an option does is said where it is defined; tests/unit/test_sql_connectors_page.py holds the
-page to it.
+What an option does is said where it is defined; tests/structure/test_sql_connectors_page.py holds
+the page to it.
 """
 
 from __future__ import annotations

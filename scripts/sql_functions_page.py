@@ -4,7 +4,7 @@ python scripts/sql_functions_page.py            rewrites the page
 
 The names are Flink's (2.3); what a function does is said by its entry in scalars/functions/, by the
 rules of aggregates, or here for what is syntax.  A function that is not there has a reason here:
-tests/unit/test_sql_functions_page.py counts them.
+tests/structure/test_sql_functions_page.py counts them.
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ TAIL = """## What differs
 - `JSON_OBJECT` takes keys that are no constants, and `JSON` may stand anywhere. Paths may test for
   existence (`[?(@.a)]`) and lists (`[?(@.a in [1, 2])]`), for which Flink 2.3 lacks a class.
 - A bare NULL fits every parameter; Flink wants it cast in most places.
+- `EXTRACT`, `FLOOR` and `CEIL` give what a calendar and a clock show. Before 1970 Flink rounds
+  towards zero. Days and more of a `TIMESTAMP_LTZ` begin at midnight in the zone of the session;
+  where that zone changes its clock, they begin at 23:00 or at 01:00 in Flink.
+- `LAG` and `LEAD` give their default for a line that is not there; a NULL that is there stays NULL.
+  With a default that is never NULL Flink shows -1, an empty text or FALSE instead, or fails.
+  `IGNORE NULLS` behind them is refused; Flink takes it and does not look at it.
 """
 # The functions of Flink by group; names in the order of its documentation.
 FLINK: dict[str, str] = {
@@ -72,7 +78,7 @@ FLINK: dict[str, str] = {
     " BITMAP_OR BITMAP_TO_ARRAY BITMAP_TO_BYTES BITMAP_TO_STRING BITMAP_XOR BITMAP_AND_AGG"
     " BITMAP_AND_CARDINALITY_AGG BITMAP_BUILD_AGG BITMAP_BUILD_CARDINALITY_AGG BITMAP_OR_AGG"
     " BITMAP_OR_CARDINALITY_AGG BITMAP_XOR_AGG BITMAP_XOR_CARDINALITY_AGG",
-    "Aggregates": "COUNT AVG SUM SUM0 MAX MIN STDDEV STDDEV_POP STDDEV_SAMP VAR_POP VAR_SAMP"
+    "Aggregates": "COUNT AVG SUM $SUM0 MAX MIN STDDEV STDDEV_POP STDDEV_SAMP VAR_POP VAR_SAMP"
     " VARIANCE COLLECT RANK DENSE_RANK ROW_NUMBER LEAD LAG FIRST_VALUE LAST_VALUE LISTAGG CUME_DIST"
     " PERCENT_RANK NTILE ARRAY_AGG JSON_OBJECTAGG JSON_ARRAYAGG PERCENTILE APPROX_COUNT_DISTINCT"
     " SINGLE_VALUE",

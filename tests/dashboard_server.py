@@ -186,6 +186,11 @@ def _savepoint(cluster: FakeCluster, match: re.Match[str], _: Any, body: Any) ->
     return cluster.begin(lambda: {"location": job.take_savepoint(folder)})
 
 
+def _checkpoint(cluster: FakeCluster, match: re.Match[str], *_: Any) -> Answer:
+    number = cluster.job(match[1]).checkpoints()["history"][0]["id"]
+    return cluster.begin(lambda: {"checkpointId": number})
+
+
 def _stop(cluster: FakeCluster, match: re.Match[str], _: Any, body: Any) -> Answer:
     job = cluster.job(match[1])
     folder = body.get("targetDirectory") or "/data/savepoints"
@@ -296,6 +301,8 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", _JOB + "/rescaling/([^/]+)", _operation),
     ("POST", _JOB + "/savepoints", _savepoint),
     ("GET", _JOB + "/savepoints/([^/]+)", _operation),
+    ("POST", _JOB + "/checkpoints", _checkpoint),
+    ("GET", _JOB + "/checkpoints/([0-9a-f]{32})", _operation),
     ("POST", _JOB + "/stop", _stop),
     ("PATCH", _JOB, _cancel),
     ("GET", _VERTEX, lambda c, m, *_: c.job(m[1]).vertex_detail(m[2])),

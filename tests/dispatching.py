@@ -71,7 +71,8 @@ for _ in range(6000):
         if "savepoint" in request.arguments or request.action == "savepoint":
             record.savepoint = "/savepoints/1"
         registry.write(record)
-        inbox.answer(request, {"savepoint": "/savepoints/1"})
+        inbox.answer(request, {"checkpoint": 7} if request.action == "checkpoint"
+                     else {"savepoint": "/savepoints/1"})
     if behaviour == "finish":
         record.state = "FINISHED"
         registry.write(record)

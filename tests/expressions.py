@@ -1,8 +1,7 @@
 """Values and expressions with which the ways to run an expression are compared.
 
-In: nothing.  Out: a record type, extreme values of each field, and one or more expressions for
-every function of expr/functions.py.  Used by properties/test_expression_ways.py (rows, Arrow) and
-spark/test_expression_ways.py (rows, Spark).
+Out: a record type, extreme values of each field, and one or more expressions for
+every function of expr/functions.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A proxy on loopback that cuts connections at a chosen moment, also just before an answer arrives.
 
 In: a server's port and which of the client's messages meets its end.  Out: a port to connect to.
-Used by the tests of sinks that talk to servers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Several dispatchers as real processes, with jobs whose answers show what was lost or repeated.
-
-Used by tests/cluster/test_high_availability.py and `make chaos JOB=ha` (tests/chaos/leaders.py).
-"""
+"""Several dispatchers as real processes, with jobs whose answers show what was lost or repeated."""
 
 from __future__ import annotations
 

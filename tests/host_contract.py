@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -28,7 +29,6 @@ from headrace.testing.programs import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from headrace.datastream import DataStream
 
@@ -285,6 +285,29 @@ def test_cancelling_an_idle_job_ends_it(job: Job) -> None:
     assert client.get_job_status().result() is JobStatus.CANCELED
 
 
+def test_a_checkpoint_is_made_when_it_is_asked_for(job: Job) -> None:
+    job.write("a", ("x", 1))
+    # long epochs do not end by themselves here, short ones do
+    long = {"execution__checkpointing__interval": "1 h"} if job.host == "continuous" else {}
+    env = job.env(**long)
+    job.totals(env)
+    client = env.execute_async("totals")
+    if not long:
+        job.wait_for([("x", 1)])
+    numbers = []
+
+    def is_written() -> bool:
+        numbers.append(handle_of(client).checkpoint())
+        return job.results() == ["('x', 1)"]
+
+    wait_until(is_written)
+    assert numbers == sorted(numbers)
+    last = handle_of(client).metrics.checkpoints.last("completed")
+    assert last is not None
+    assert last["id"] == numbers[-1]
+    client.cancel().result()
+
+
 @pytest.mark.parametrize("parallelism", [2, 3])
 def test_a_savepoint_is_restored_into_any_parallelism(job: Job, parallelism: int) -> None:
     job.write("a", ("x", 1), ("y", 10), ("z", 100))
@@ -306,6 +329,29 @@ def test_a_savepoint_is_restored_into_any_parallelism(job: Job, parallelism: int
     job.totals(env, bounded=True)
     env.execute("totals")
     assert job.results() == ["('x', 2)", "('y', 20)", "('z', 200)"]
+
+
+def test_the_size_of_state_is_known_behind_a_restore(job: Job) -> None:
+    keys = [(f"key-{number}", 1) for number in range(500)]
+    job.write("a", *keys)
+    env = job.env()
+    job.totals(env)
+    client = env.execute_async("totals")
+    job.wait_for(keys)
+    location = client.stop_with_savepoint(False, str(job.checkpoint.with_name("s"))).result()
+    checkpoints = handle_of(client).metrics.checkpoints
+    saved, before = checkpoints.last("savepoint"), checkpoints.last("completed")
+    files = list(Path(location).glob("*/*.parquet"))
+    assert saved["state"] == sum(file.stat().st_size for file in files)
+    job.write("a", *keys[:1])
+    job.checkpoint = job.checkpoint.with_name("another")
+    env = job.env(1, execution__state_recovery__path=location)
+    job.totals(env, bounded=True)
+    client = env.execute_async("totals")
+    client.get_job_execution_result().result()
+    after = handle_of(client).metrics.checkpoints.last("completed")
+    # fewer subtasks have fewer pages that are not full
+    assert before["state"] / 2 < after["state"] < before["state"] * 2
 
 
 def test_timers_of_processing_time_fire_without_records(job: Job) -> None:

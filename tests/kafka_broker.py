@@ -1,50 +1,35 @@
 """A real Kafka broker for tests and benchmarks: one node in KRaft mode, on loopback.
 
-In: nothing but Java and Spark's jars: the Ivy among them fetches Kafka's, once, into a cache of the
-user's.  Out: `KafkaServer`, and the fixture `kafka`, which tests/conftest.py hands to all tests.
-Without a network the tests that need it are skipped, and fail in CI.
+In: connectors/kafka/local_broker.py, which brings Kafka's jars.  Out: `KafkaServer`, and the
+fixture `kafka`, which tests/conftest.py hands to all tests.  Without a network the tests that need
+it are skipped, and fail in CI.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
-import sys
-import tempfile
 import time
 import uuid
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from maven_jars import jars_of
-from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
+from headrace.connectors.kafka.local_broker import broker_command, free_port, kafka_jars
+from headrace.errors import ConnectorError
+from services import Server, services_folder  # noqa: F401 - a fixture of ours uses it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-VERSION = "4.1.1"
-_HEAP = "-Xmx512m"
-
-
-def kafka_jars() -> Path:
-    """The folder with Kafka's jars; fetches them if they are not there.
-
-    Raises:
-        RuntimeError: they cannot be had.
-    """
-    return jars_of(f"kafka-{VERSION}", [("org.apache.kafka", "kafka_2.13", VERSION)])
+    from pathlib import Path
 
 
 def need_kafka() -> None:
     """Skips the test if Kafka cannot be had; in CI it fails."""
     try:
         kafka_jars()
-    except RuntimeError as error:
+    except ConnectorError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))
         pytest.skip(str(error))
@@ -70,13 +55,9 @@ class KafkaServer(Server):
             format_options: of Kafka's StorageTool, such as users.
         """
         port = free_port()
-        properties = _properties(folder, port, free_port()) | (settings or {})
-        file = folder / "server.properties"
-        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        java = ["java", _HEAP, "-cp", f"{kafka_jars()}/*"]
-        _format(java, file, format_options)
+        own = {"auto.create.topics.enable": "false", **(settings or {})}
         self.login = login or {}
-        super().__init__(folder, port, [*java, "kafka.Kafka", str(file)])
+        super().__init__(folder, port, broker_command(folder, port, own, format_options))
 
     @property
     def bootstrap(self) -> str:
@@ -183,46 +164,6 @@ class KafkaServer(Server):
         return {each.partition: answers[each].result(30).offset for each in wanted}
 
 
-def _properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
-    here, controller = f"127.0.0.1:{port}", f"127.0.0.1:{controller_port}"
-    return {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@{controller}",
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"CLIENTS://{here},CONTROLLER://{controller}",
-        "advertised.listeners": f"CLIENTS://{here}",
-        "inter.broker.listener.name": "CLIENTS",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT",
-        "log.dirs": str(folder / "data"),
-        "offsets.topic.replication.factor": "1",
-        "offsets.topic.num.partitions": "4",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "transaction.state.log.num.partitions": "4",
-        "group.initial.rebalance.delay.ms": "0",
-        "auto.create.topics.enable": "false",
-        # Retention goes by timestamps, which tests choose, and looks at them every five minutes.
-        "log.retention.ms": "-1",
-    }
-
-
-def _format(java: list[str], file: Path, options: tuple[str, ...]) -> None:
-    identity = "aGVhZHJhY2VoZWFkcmFjZQ"  # any 16 bytes, in base 64
-    command = [
-        *java,
-        "kafka.tools.StorageTool",
-        "format",
-        "-t",
-        identity,
-        "-c",
-        str(file),
-        *options,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="session")
 def kafka(services_folder: Path) -> Iterator[KafkaServer]:  # noqa: F811 - the fixture itself
     """A broker for the whole run; tests take topics of their own."""
@@ -233,19 +174,3 @@ def kafka(services_folder: Path) -> Iterator[KafkaServer]:  # noqa: F811 - the f
     server.start()
     yield server
     server.stop()
-
-
-if __name__ == "__main__":
-    # A broker to try things with: python tests/kafka_broker.py; Ctrl-C ends it.
-    home = Path(tempfile.mkdtemp(prefix="headrace-kafka-"))
-    broker = KafkaServer(home)
-    try:
-        broker.start()
-        sys.stdout.write(f"bootstrap.servers={broker.bootstrap}\n")
-        sys.stdout.flush()
-        assert broker.process is not None
-        broker.process.wait()
-    except KeyboardInterrupt:
-        broker.stop()
-    finally:
-        shutil.rmtree(home, ignore_errors=True)

@@ -1,8 +1,4 @@
-"""A program that is killed again and again, at moments that a dice chooses.
-
-Used by tests/unit/testing/test_local_host_kills.py, test_continuous_kills.py beside it and
-tests/kafka/test_sink_job_kills.py.
-"""
+"""A program that is killed again and again, at moments that a dice chooses."""
 
 from __future__ import annotations
 

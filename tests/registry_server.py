@@ -20,7 +20,7 @@ from urllib import request
 
 import pytest
 
-from maven_jars import ivy_jar
+from headrace.io.maven_jars import ivy_jar
 from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def registry_jar() -> Path:
     Raises:
         RuntimeError: they cannot be had.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headrace-tests"
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headrace"
     folder = cache / f"apicurio-{VERSION}"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{folder.name}.lock").open(

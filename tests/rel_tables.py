@@ -18,6 +18,7 @@ from headrace.rel.resolve.resolver import Resolver
 from headrace.rel.steps import line_type
 from headrace.rel.tables import TableOrigin
 from headrace.scalars.nodes import Ref
+from headrace.scalars.session import ScalarSession
 from headrace.sql.parser import parse_query
 from headrace.testing import collect_locally
 
@@ -112,9 +113,14 @@ def resolved(text: str) -> n.Rel:
     return Resolver(CATALOGS).query(parse_query(text))
 
 
+def planned(rel: n.Rel) -> n.Rel:
+    """What of a plan runs, in a session without options."""
+    return optimised(rel, ScalarSession())
+
+
 def plan_of(text: str) -> list[str]:
     """The nodes of a query that run, top down, each with its depth."""
-    return [line.split("(")[0].strip() for line in tree(optimised(resolved(text)))]
+    return [line.split("(")[0].strip() for line in tree(planned(resolved(text)))]
 
 
 def run(text: str) -> list[tuple[Any, ...]]:

@@ -107,12 +107,18 @@ CHECKPOINT = CheckpointView(
     duration_ms=100, size_bytes=8491, state_bytes=8491, subtasks=4, records=200,
     path="/data/checkpoint",
     vertices=(
+        StateCheckpoint(SOURCE, 0, 0, 20, NOW - 980, (
+            SubtaskCheckpoint(0, NOW - 980, 20, 0, 0), SubtaskCheckpoint(1, NOW - 980, 20, 0, 0),
+        )),
         StateCheckpoint(WINDOW, 8491, 8491, 36, NOW - 900, (
             SubtaskCheckpoint(0, NOW - 900, 29, 4225, 4225),
             SubtaskCheckpoint(1, NOW - 900, 36, 4266, 4266),
         )),
     ),
 )  # fmt: skip
+
+
+SAVEPOINT = replace(CHECKPOINT, id=20, is_savepoint=True, path="/data/savepoint-012345-0")
 
 
 class FakeViews(JobViews):
@@ -174,6 +180,7 @@ class FakeViews(JobViews):
         failure = FailureView(
             NOW, "ZeroDivisionError", "USER_FUNCTION", "division by zero", "orders.py:12",
             "check the divisor", "Traceback ...", "window (1/2)", "return 1 / 0", 3, None,
+            machine="localhost:77", executor=self.executors()[0],
         )  # fmt: skip
         return ExceptionsView((failure,)[:limit], False)
 
@@ -182,12 +189,12 @@ class FakeViews(JobViews):
         figures = StatisticsView(25, 399, 77, 48.0, 160.0, 348.75, 399.0, 399.0)
         return CheckpointsView(
             CheckpointCounts(0, 35, 0, 34, 1), figures, figures, figures, (CHECKPOINT,),
-            CHECKPOINT, None, None, None, None, None,
+            CHECKPOINT, None, SAVEPOINT, None, None, None,
         )  # fmt: skip
 
     def checkpoint(self, job_id: str, number: int) -> CheckpointView | None:
         self._known(job_id)
-        return CHECKPOINT if number == CHECKPOINT.id else None
+        return {CHECKPOINT.id: CHECKPOINT, SAVEPOINT.id: SAVEPOINT}.get(number)
 
     def back_pressure(self, job_id: str, vertex: str) -> BackPressureView:
         subtasks = tuple(SubtaskPressure(n, "ok", 0.0, 0.884, 0.116) for n in range(2))
@@ -199,7 +206,7 @@ class FakeViews(JobViews):
 
     def executors(self, job_id: str | None = None) -> tuple[ExecutorView, ...]:
         logs = {"stdout": "http://127.0.0.1:8081/log"}
-        return (ExecutorView("0", JOB, "localhost:38241", 4, 2, 1 << 30, 1 << 28, NOW, logs),)
+        return (ExecutorView("0", JOB, "localhost:38241", 4, 2, 4, 1 << 30, 1 << 28, NOW, logs),)
 
     def job_metrics(self, job_id: str) -> Mapping[str, JsonValue]:
         self._known(job_id)
@@ -229,7 +236,7 @@ class FakeDispatcher(Dispatcher):
         self.asked: list[tuple[str, JsonObject]] = []
         self.leading = True
         self.other: Leader | None = None
-        self._work = Operations()
+        self._operations = Operations()
         self.fails: BaseException | None = None
         self.address = "http://127.0.0.1:8081"
         self.started_ms = STARTED
@@ -283,7 +290,7 @@ class FakeDispatcher(Dispatcher):
             self.views.jobs[job_id] = replace(self.views.jobs[job_id], state="FINISHED", ended=NOW)
             return {"savepoint": f"{folder}/savepoint-012345-1" if savepoint else None}
 
-        return self._begin(job_id, "stop", work, operation_id)
+        return self._begin(job_id, "stop", self._or_failing(work), operation_id)
 
     def savepoint(
         self,
@@ -295,26 +302,30 @@ class FakeDispatcher(Dispatcher):
     ) -> Operation:
         self.asked.append(("savepoint", {"folder": folder, "cancel": cancel_job}))
         location = f"{folder or '/data'}/savepoint-012345-0"
-        return self._begin(job_id, "savepoint", lambda: {"savepoint": location}, operation_id)
+        work = self._or_failing(lambda: {"savepoint": location})
+        return self._begin(job_id, "savepoint", work, operation_id)
+
+    def checkpoint(self, job_id: str, *, operation_id: str | None = None) -> Operation:
+        self.asked.append(("checkpoint", {}))
+        work = self._or_failing(lambda: {"checkpoint": CHECKPOINT.id})
+        return self._begin(job_id, "checkpoint", work, operation_id)
 
     def rescale(
         self, job_id: str, parallelism: int, *, operation_id: str | None = None
     ) -> Operation:
         self.asked.append(("rescale", {"parallelism": parallelism}))
-        return self._begin(job_id, "rescale", lambda: {"job_id": job_id}, operation_id)
+        return self._operations.begin(job_id, "rescale", lambda: {"job_id": job_id}, operation_id)
 
-    def operation(self, operation_id: str, job_id: str | None = None) -> Operation:
-        return self._work.get(operation_id, job_id)
+    def _running_job(self, text: str, what: str) -> JobRecord:
+        return self.find(text)
 
-    def _begin(
-        self, job_id: str, kind: str, work: Callable[[], JsonObject], operation_id: str | None
-    ) -> Operation:
-        def failing() -> JsonObject:
+    def _or_failing(self, work: Callable[[], JsonObject]) -> Callable[[str], JsonObject]:
+        def failing(own_id: str) -> JsonObject:
             if self.fails is not None:
                 raise self.fails
             return work()
 
-        return self._work.begin(job_id, kind, failing, operation_id)  # type: ignore[arg-type]
+        return failing
 
 
 def not_now() -> JobError:

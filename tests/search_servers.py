@@ -1,8 +1,8 @@
 """OpenSearch and Elasticsearch for tests: real servers on loopback, from Maven Central.
 
 A server is one node in a process of its own, with a free port and a temporary directory; its jars
-are in a cache of the user's (maven_jars.py). Without network, or without a JDK, tests are skipped
-with the reason; in CI they fail.
+are in a cache of the user's (headrace.io.maven_jars). Without network, or without a JDK, tests are
+skipped with the reason; in CI they fail.
 
 HEADRACE_TEST_ELASTICSEARCH=http://127.0.0.1:9200 names a server of your own, of any version, to
 stand in for Elasticsearch; tests write to indices that begin with headrace-test-.
@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from maven_jars import jars_of
+from headrace.errors import ConnectorError
+from headrace.io.maven_jars import jars_of
 from services import Server, free_port
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def new_search_server(wanted: Distribution, folder: Path) -> SearchServer:
         _give_up("a JDK is needed to start a search server: javac is missing")
     try:
         jars = jars_of(f"{wanted.name}-{wanted.version}", wanted.artifacts())
-    except RuntimeError as error:
+    except ConnectorError as error:
         _give_up(str(error))
     (folder / "config").mkdir()
     (folder / "TestNode.java").write_text(wanted.program())

@@ -12,7 +12,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -23,17 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from headrace.connectors.kafka.local_broker import free_port
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PASSWORD = "s3cret pass"
 _PATIENCE_S = 60
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def find_program(name: str, package: str) -> str:

@@ -1,7 +1,7 @@
 """An operator with states in layouts of its own, as somebody outside of headrace would write it.
 
 It counts records by key and day, in a few JSON pages, and knows the largest number that any subtask
-has ever seen.  Used by tests/unit/runtime/test_own_layout.py and tests/spark/test_own_layout.py.
+has ever seen.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tests"))
 
-from maven_jars import jars_of
+from headrace.io.maven_jars import jars_of
 
 FORMAT, VERSION = "flink-sql-parquet", "2.3.0"  # the version of PyFlink in `make oracle`
 

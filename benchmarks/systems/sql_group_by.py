@@ -29,6 +29,7 @@ from headrace.runtime.pages.store import DictStore
 from headrace.runtime.table.group_aggregate import GroupAggregateOperator
 from headrace.runtime.table.keying import LineKeying
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +62,9 @@ def opened(*, mini_batch: bool) -> tuple[GroupAggregateOperator, Counted]:
     calls = [AggregateCall("COUNT", (), BIGINT)]
     calls += [AggregateCall(name, (1,), BIGINT) for name in ("SUM", "MAX")]
     out = lines_of("k", "n", "s", "m", changes=True)
-    operator = GroupAggregateOperator(SOURCE, out, (0,), calls, mini_batch=mini_batch)
+    operator = GroupAggregateOperator(
+        SOURCE, out, (0,), calls, mini_batch=mini_batch, session=ScalarSession()
+    )
     output: Any = Output(OperatorMetrics())
     counted = Counted()
     output.main = [counted]

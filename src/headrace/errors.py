@@ -3,6 +3,7 @@
 HeadraceError              base: message, where, fix, condition; survives pickling
 ├── ProgramError           the user's program is wrong
 │   ├── EmptyProgramError, DuplicateUidError, MissingUidError, UndeclaredTypeError
+│   ├── UnexecutedProgramError steps without an execute()
 │   ├── UnserializableFunctionError, InvalidArgumentError
 │   │   └── ArgumentTypeError  an argument of a type that the call cannot use
 │   └── ConfigurationError unknown or malformed option
@@ -13,6 +14,7 @@ HeadraceError              base: message, where, fix, condition; survives pickli
 ├── UserFunctionError      user code raised in a worker; original as __cause__
 ├── RecordError            a record that does not fit
 │   ├── TypeMismatchError  not of the declared type
+│   │   └── UnserializableRecordError  it, or a value of state, cannot be written as bytes
 │   ├── BadMessageError    bytes from outside that the source's schema cannot read
 │   ├── KeyTypeError       not usable as a key
 │   └── EvaluationError    a function of SQL has no result for it
@@ -38,6 +40,7 @@ import linecache
 import re
 import sys
 import sysconfig
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -74,7 +77,9 @@ __all__ = [
     "StateError",
     "TypeMismatchError",
     "UndeclaredTypeError",
+    "UnexecutedProgramError",
     "UnserializableFunctionError",
+    "UnserializableRecordError",
     "UnsupportedStepError",
     "UserFunctionError",
 ]
@@ -145,6 +150,18 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it: the lines of the program that led here, and the error.
+
+        Frames of headrace and of IPython say nothing about a mistake in a cell.
+        """
+        lines = []
+        for file, number, name, _ in traceback.extract_tb(self.__traceback__):
+            if not file.startswith((_PACKAGE, *_NO_PROGRAM)) and "/site-packages/" not in file:
+                lines += [f'  File "{file}", line {number}, in {name}']
+                lines += [f"    {line_of_code(file, number or 0)}"]
+        return [*lines, *str(self).splitlines()]
+
     def __reduce__(self) -> tuple[object, ...]:
         # The default would rebuild from args alone and lose the keyword-only parts.
         state = {k: v for k, v in self.__dict__.items() if k != "message"}
@@ -167,6 +184,12 @@ class ProgramError(HeadraceError, ValueError):
 
 class EmptyProgramError(ProgramError):
     """There is nothing to execute: no sink was added."""
+
+
+class UnexecutedProgramError(ProgramError):
+    """A program has built steps and ended without executing them."""
+
+    _at_users_line = False
 
 
 class DuplicateUidError(ProgramError):
@@ -274,6 +297,10 @@ class TypeMismatchError(RecordError, TypeError):
     """A record is not of the type its stream declares."""
 
 
+class UnserializableRecordError(TypeMismatchError):
+    """A record, or a value of state, holds an object that cannot be written as bytes."""
+
+
 class BadMessageError(RecordError, ValueError):
     """A message from outside cannot be read by the schema of its source."""
 
@@ -295,6 +322,7 @@ class UserFunctionError(HeadraceError):
         record: a short preview of the record it was given.
         original: the type and text of the original exception.
         user_traceback: the frames of the user's code, innermost last.
+        machine: where it was raised, as ``host:pid``; empty on the driver.
     """
 
     step: str = ""
@@ -302,6 +330,7 @@ class UserFunctionError(HeadraceError):
     record: str | None = None
     original: str = ""
     user_traceback: str = ""
+    machine: str = ""
 
     @property
     def raised_at(self) -> str | None:
@@ -382,3 +411,7 @@ class InternalError(HeadraceError):
             or "this is a bug in headrace: please report it with this text and the plan "
             "(env.explain())",
         )
+
+    def _render_traceback_(self) -> list[str]:
+        """All of it, to be reported."""
+        return "".join(traceback.format_exception(self)).splitlines()

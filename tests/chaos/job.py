@@ -98,6 +98,7 @@ class Driver:
         self._medium = medium
         self.parallelism = parallelism
         self.restores = 0
+        self.may_restart = True  # else the first failure of a job ends its driver
         self.process: subprocess.Popen[bytes] | None = None
         self.disk = Disk(folder / "disk")
         self.log = folder / "driver.log"
@@ -188,6 +189,8 @@ class Driver:
             "spark.master": self._master,
             "execution.checkpointing.dir": str(self.checkpoint),
         }
+        if not self.may_restart:
+            options["restart-strategy.type"] = "none"
         if self._savepoint is not None:
             options["execution.state-recovery.path"] = self._savepoint
         return {

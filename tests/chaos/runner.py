@@ -1,8 +1,11 @@
 """The fault experiment: a job, a monkey, a checker.  `make chaos` runs it for minutes.
 
-In: a seed and how long.  Out: progress, a table of faults and recovery times; exit code 1 if the
-output differs from that of an undisturbed run.  A fault is recovered from when an event that was
-published after it has been answered.
+    quiet half: no faults, no restarts ─▶ the driver is killed ─▶ faults, with a restart strategy
+
+In: a seed and how long.  Out: progress, a table of faults and recovery times, why drivers ended by
+themselves; exit code 1 if the output differs from that of an undisturbed run, or if the job failed
+in the quiet half.  A fault is recovered from when an event that was published after it has been
+answered.
 Next: chaos/monkey.py (what happens), chaos/job.py (to what), chaos/checker.py (the verdict)
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -66,11 +70,12 @@ class Experiment:
         cluster: Cluster | None,
         medium: Medium | None = None,
         mode: str = "micro-batch",
+        quiet: bool = False,
         tell: Callable[[str], None] = print,
     ) -> None:
         self.seed = seed
         self.strikes: list[Strike] = []
-        self.driver_ends = 0
+        self.ends: list[str] = []  # why a driver ended that nobody had told to
         self._tell = tell
         self._began = now()
         self._generator = Generator(seed)
@@ -82,6 +87,9 @@ class Experiment:
         program = self._medium.program
         self.driver = Driver(folder, master, 2, self._medium.settings(), mode, program)
         self.monkey = Monkey(self.driver, cluster, self._medium)
+        # nothing happens to the job, so it need not be started again either
+        self._quiet = quiet
+        self.driver.may_restart = not quiet
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="chaos-watcher", daemon=True)
 
@@ -104,6 +112,15 @@ class Experiment:
         """Until the first event is answered."""
         self._wait(lambda: self._output.newest >= 0, "answered its first event")
         self.tell("the job runs")
+
+    def stay_quiet(self, seconds: float) -> None:
+        """Let the job run for a while; then it gets a restart strategy, by a new driver."""
+        self._sleep(seconds)
+        self.tell(f"the quiet half is over; the job failed {len(self.ends)} times")
+        self._quiet, self.driver.may_restart = False, True
+        strike = Strike("driver", "the end of the quiet half", now(), self._source.published + 1)
+        self.monkey.kill_driver((0.0,))
+        self.strikes.append(strike)
 
     def strike(self, fault: Fault) -> None:
         """Wait as the fault says, then let it happen."""
@@ -163,16 +180,24 @@ class Experiment:
         """Start a driver again that ended by itself, as any service manager would."""
         if self.driver.alive:
             return
-        self.driver_ends += 1
         tail = log_tail(self.driver.log, 15)
+        when = "in the quiet half" if self._quiet else "among faults"
+        self.ends.append(f"{when}, after {now() - self._began:.0f} s: {reason_of(tail)}")
         self.tell(f"the driver ended by itself and is started again; its last words:\n{tail}")
-        if self.driver_ends > MOST_DRIVER_ENDS:
+        if len(self.ends) > MOST_DRIVER_ENDS:
             raise TimeoutError("the driver ends again and again")
         self.driver.start()
 
     def tell(self, text: str) -> None:
         """A line of progress."""
         self._tell(f"[{now() - self._began:6.1f} s] {text}")
+
+
+def reason_of(tail: str) -> str:
+    """The last error in the end of a log; an error's own lines come before its ``where``."""
+    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+    told = [line for line in lines if re.search(r"\[[A-Z][A-Z_]+\]|(Error|Exception)\b", line)]
+    return (told or lines or ["nothing in its log"])[-1]
 
 
 def summary(strikes: list[Strike]) -> str:
@@ -198,7 +223,7 @@ def run(
     with (
         Cluster(folder / "cluster", cores=1 if mode == "micro-batch" else SLOTS) as cluster,
         Experiment(
-            folder, seed, cluster=cluster, medium=medium(folder), mode=mode, tell=_print
+            folder, seed, cluster=cluster, medium=medium(folder), mode=mode, quiet=True, tell=_print
         ) as experiment,
     ):
         monkey = experiment.monkey
@@ -208,7 +233,9 @@ def run(
         problems: list[str] = []
         try:
             experiment.wait_for_start()
-            deadline = now() + seconds
+            experiment.stay_quiet(seconds / 2)
+            problems += [f"a healthy job ended {why}" for why in experiment.ends]
+            deadline = now() + seconds / 2
             faults = schedule(seed, monkey.kinds())
             for fault in takewhile(lambda _: now() < deadline, faults):
                 experiment.strike(fault)
@@ -217,10 +244,12 @@ def run(
             problems.append(str(error))
         problems += experiment.finish()
     _print(f"\n{summary(experiment.strikes)}")
-    _print(f"drivers that ended unasked and were started again: {experiment.driver_ends}")
+    _print(f"drivers that ended unasked and were started again: {len(experiment.ends)}")
+    for why in experiment.ends:
+        _print(f"  {why}")
     for problem in problems:
         _print(f"WRONG: {problem}")
-    verdict = "the output differs" if problems else "no false alert, equal output"
+    verdict = "failed" if problems else "no false alert, equal output"
     _print(f"seed {seed}: {verdict}")
     return 1 if problems else 0
 
@@ -231,7 +260,9 @@ def _print(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=300, help="how long faults happen")
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="how long; faults happen in the second half"
+    )
     parser.add_argument("--seed", type=int, default=None, help="repeats a schedule")
     parser.add_argument("--job", choices=sorted({job for job, _ in MEDIA}), default="machine")
     parser.add_argument("--medium", choices=sorted({m for _, m in MEDIA}), default="files")

@@ -11,7 +11,7 @@ from chaos.checker import differences
 from chaos.machine import Generator, undisturbed
 from chaos.media import Files, Kafka
 from chaos.monkey import FAULTS, Fault, schedule
-from chaos.runner import Experiment
+from chaos.runner import Experiment, reason_of
 from chaos.sql_media import SqlFiles, sql_differences
 from chaos.sql_text import right_totals
 from standalone import Cluster
@@ -48,7 +48,7 @@ def test_nothing_is_lost_or_repeated_when_driver_python_and_sink_die_and_the_job
     assert whats["python worker"].startswith("process ")
     assert whats["failing sink"] == "commit torn, after 1 changes"
     assert whats["savepoint and rescale"] == "parallelism 2 to 3"
-    assert experiment.driver_ends == 0
+    assert experiment.ends == []
 
 
 @pytest.mark.cluster
@@ -82,7 +82,7 @@ def test_an_executor_that_is_killed_costs_no_event_and_no_driver(tmp_path: Path)
         experiment.wait_for_recovery()
         assert experiment.finish() == []
     assert experiment.strikes[0].what.startswith("process ")
-    assert experiment.driver_ends == 0
+    assert experiment.ends == []
 
 
 @pytest.mark.slow  # two minutes; `make chaos` has longer ones
@@ -211,3 +211,14 @@ def test_the_checker_of_sql_sees_one_event_that_is_lost_repeated_or_graded_other
         assert len(told) == 2, told
     assert sql_differences(right_totals(SEED + 1, files), right, "the table")
     assert sql_differences(right, right, "the table") == []
+
+
+def test_the_reason_why_a_driver_ended_is_its_last_error() -> None:
+    tail = """Traceback (most recent call last):
+  File "program.py", line 7, in <module>
+headrace.errors.JobError: [JOB] only 3 of 4 tasks have started
+  fix:   give Spark more slots
+"""
+    assert reason_of(tail) == "headrace.errors.JobError: [JOB] only 3 of 4 tasks have started"
+    assert reason_of("Killed\n") == "Killed"
+    assert reason_of("") == "nothing in its log"

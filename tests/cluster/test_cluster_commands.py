@@ -71,6 +71,7 @@ def test_a_dispatcher_is_started_used_and_stopped(terminal: Terminal, tmp_path: 
         assert only["leads"]
         assert only["address"] == address
         assert address in terminal.type("cluster", "status")
+        assert address in terminal.type("cluster", "status", "-m", address)
 
         out = tmp_path / "out"
         job_id = terminal.type("run", "-m", address, "-d", "--name", "sums", "-p", "1", "sums.py",

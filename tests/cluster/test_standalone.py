@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 import pytest
 
+from headrace.control.registry import JobRegistry
 from standalone import PATIENCE_S, Cluster
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Total(ProcessWindowFunction):
         yield (key, context.window().start, total, executor)
 
 
-def main(master, out, mode, cores):
+def main(master, out, mode, cores, ready_ratio="1.0"):
     configuration = Configuration()
     settings = {
         "spark.master": master,
@@ -58,7 +60,7 @@ def main(master, out, mode, cores):
         "headrace.execution.mode": mode,
         "spark.executor.cores": cores,
         "spark.cores.max": str(2 * int(cores)),
-        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.minRegisteredResourcesRatio": ready_ratio,
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
         "execution.checkpointing.dir": f"{out}/checkpoint",
         "source.max-records-per-batch": "500",
@@ -111,22 +113,72 @@ def test_a_program_on_two_executors_gives_the_right_windows_and_sums(
         runs_on_both_executors(cluster, mode, cores, tmp_path)
 
 
+def test_a_continuous_job_that_starts_before_any_worker_waits_for_them(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Issue 24, B6b: it ended at once, with 'this job needs 4 slots ... and Spark has 0'."""
+    with Cluster(tmp_path_factory.mktemp("cluster"), workers=0, cores=2) as cluster:
+        # Spark itself waits for nobody, as by default
+        script = start(cluster, "continuous", 2, tmp_path, "0.0")
+        registry = JobRegistry(tmp_path / "home" / "jobs")
+        try:
+            waits_for = told_to_wait(registry, script)
+            assert waits_for.endswith("needed, 0 there")
+            for name in ("worker1", "worker2"):
+                cluster.start_worker(name)
+            check(cluster, script, tmp_path)
+        finally:
+            script.kill()
+        [record] = registry.all()
+    assert (record.state, record.restarts, record.waits_for) == ("FINISHED", 0, None)
+
+
+def told_to_wait(registry: JobRegistry, script: subprocess.Popen[str]) -> str:
+    """What a job says that it waits for, once it does."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        for record in registry.all():
+            if record.waits_for is not None:
+                return record.waits_for
+        assert script.poll() is None, script.communicate()[1][-5000:]
+        assert time.monotonic() < deadline, "it does not say that it waits"
+        time.sleep(0.1)
+
+
 def runs_on_both_executors(cluster: Cluster, mode: str, cores: int, tmp_path: Path) -> None:
+    check(cluster, start(cluster, mode, cores, tmp_path), tmp_path)
+
+
+def start(
+    cluster: Cluster, mode: str, cores: int, tmp_path: Path, *more: str
+) -> subprocess.Popen[str]:
+    """The program on the cluster."""
     (tmp_path / "shops.py").write_text(PROGRAM)
     (tmp_path / "pricing.py").write_text("def price_of(number):\n    return number * 3 + 1\n")
-    scratch = tmp_path / "tmp"
-    scratch.mkdir()
-    script = subprocess.run(
-        [sys.executable, "shops.py", cluster.url, str(tmp_path / "out"), mode, str(cores)],
+    (tmp_path / "tmp").mkdir()
+    return subprocess.Popen(
+        [sys.executable, "shops.py", cluster.url, str(tmp_path / "out"), mode, str(cores), *more],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(scratch), "SPARK_LOCAL_IP": "127.0.0.1"},
-        capture_output=True,
+        env={
+            **os.environ,
+            "TMPDIR": str(tmp_path / "tmp"),
+            "HEADRACE_HOME": str(tmp_path / "home"),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=PATIENCE_S,
-        check=False,
     )
-    assert script.returncode == 0, script.stderr[-5000:]
-    assert list(scratch.glob("headrace-*")) == []
+
+
+def check(cluster: Cluster, script: subprocess.Popen[str], tmp_path: Path) -> None:
+    """It ends well, and its files have the right answers, of both executors."""
+    try:
+        _, errors = script.communicate(timeout=PATIENCE_S)
+    finally:
+        script.kill()
+    assert script.returncode == 0, errors[-5000:]
+    assert list((tmp_path / "tmp").glob("headrace-*")) == []
 
     sales = [(f"shop {n % 7}", n * 100, price_of(n)) for n in range(1000)]
     expected: dict[tuple[str, int], int] = {}

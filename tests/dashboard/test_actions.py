@@ -31,7 +31,7 @@ def _open(page: Page, button: str) -> None:
     page.find("dialog[open]")
 
 
-@pytest.mark.parametrize("button", ["Savepoint", "Rescale", "Stop", "Cancel"])
+@pytest.mark.parametrize("button", ["Savepoint", "Checkpoint", "Rescale", "Stop", "Cancel"])
 def test_a_button_asks_before_it_acts(page: Page, server: DashboardServer, button: str) -> None:
     _open(page, button)
     assert "orders: enrich, score and aggregate?" in page.text("dialog")
@@ -84,11 +84,28 @@ def test_an_operation_that_fails_later_says_why(page: Page, server: DashboardSer
     page.wait_for("the disk is full", "free some space", within="dialog")
 
 
-def _failing(server: DashboardServer) -> dict[str, str]:
+def _failing(server: DashboardServer, word: str = "failure-cause") -> dict[str, str]:
     cause = {"class": "OSError"}
-    told = {"message": "the disk is full", "fix": "free some space", "failure-cause": cause}
-    server.cluster.operations["f"] = (0.0, lambda: told)
-    return {"request-id": "f"}
+    told = {"message": "the disk is full", "fix": "free some space", word: cause}
+    server.cluster.operations["f" * 32] = (0.0, lambda: told)
+    return {"request-id": "f" * 32}
+
+
+def test_a_checkpoint_is_made_now_and_its_number_shown(page: Page, server: DashboardServer) -> None:
+    _open(page, "Checkpoint")
+    page.click("Make checkpoint")
+    number = server.cluster.job(JOB).checkpoints()["history"][0]["id"]
+    page.wait_for(f"Checkpoint {number} is made.", within="dialog")
+    assert _bodies(server)[f"POST /jobs/{JOB}/checkpoints"] == {}
+    page.click("Close")
+    assert "RUNNING" in page.text()
+
+
+def test_a_checkpoint_that_fails_says_why(page: Page, server: DashboardServer) -> None:
+    server.cluster.begin = lambda _: _failing(server, "failureCause")  # type: ignore[method-assign]
+    _open(page, "Checkpoint")
+    page.click("Make checkpoint")
+    page.wait_for("the disk is full", "free some space", within="dialog")
 
 
 def test_who_closes_the_dialog_hears_of_the_end(page: Page, server: DashboardServer) -> None:

@@ -48,6 +48,14 @@ class Checkout:
         ranked = sorted(self.paths, key=lambda path: PLANNER_TESTS in path)
         return {path.rsplit("/", 1)[-1].removesuffix(".java"): path for path in ranked}
 
+    def files(self, folder: str, ending: str) -> list[str]:
+        """The files right in a folder whose names end in some way, in order."""
+        if (self.root / folder).is_dir():
+            found = [f"{folder}/{path.name}" for path in (self.root / folder).iterdir()]
+        else:
+            found = self._git("ls-tree", "HEAD", "--name-only", f"{folder}/").split("\n")
+        return sorted(path for path in found if path.endswith(ending))
+
     def program_files(self) -> list[str]:
         """The files that have table programs."""
         return sorted(

@@ -1,6 +1,6 @@
 """Python twins of the functions that Flink's programs have as Java classes, by their class names.
 
-In: nothing.  Out: `TWINS`.  Next: runner.py registers them
+Out: `TWINS`.  Next: runner.py registers them
 """
 
 from __future__ import annotations

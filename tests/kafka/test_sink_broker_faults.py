@@ -12,7 +12,7 @@ import pytest
 from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.errors import ConnectorError
 from headrace.testing.connectors import SinkDriver
-from kafka_broker import KafkaServer, kafka_jars
+from kafka_broker import KafkaServer, need_kafka
 from kafka_sinks import admin_of, new_prefix, numbers, text_sink, unfinished
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaServer]:
     """A broker of its own, which looks for timed-out transactions twice a second."""
-    try:
-        kafka_jars()
-    except RuntimeError as error:
-        pytest.skip(str(error))
+    need_kafka()
     cleanup = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
     server = KafkaServer(tmp_path_factory.mktemp("broker"), {cleanup: "500"})
     server.start()

@@ -146,7 +146,8 @@ CASES: list[tuple[str, str | None, str]] = [
     (
         "over_lag",
         None,
-        "SELECT k, v, ts, LAG(v, 2, -1) OVER (PARTITION BY k ORDER BY rt) AS m FROM input",
+        "SELECT k, v, ts, LAG(v, 2, -CHAR_LENGTH(k)) OVER (PARTITION BY k ORDER BY rt) AS m "
+        "FROM input",
     ),
     (
         "over_rank",

@@ -1,6 +1,6 @@
 """PyFlink's own table tests that do not pass, and why: part of the name -> the reason.
 
-In: nothing.  Out: `reason(name)`.  A test of this list that begins to pass is a FAIL until its
+Out: `reason(name)`.  A test of this list that begins to pass is a FAIL until its
 entry is gone.  Next: pyflink_table_tests.py
 """
 

@@ -435,7 +435,7 @@ def _exact(name: str) -> bool:
 
 def main() -> int:
     # some tests make environments of their own
-    os.environ["HEADRACE_HEADRACE_EXECUTION_HOST"] = "local"
+    os.environ["HEADRACE_EXECUTION_HOST"] = "local"
     wanted = sys.argv[1:]
     sys.modules.update(_modules())
     _register()

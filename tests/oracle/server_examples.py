@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.io.maven_jars import jars_of
 from kafka_broker import KafkaServer
-from maven_jars import jars_of
 from oracle import examples, session, setup_venv
 
 if TYPE_CHECKING:

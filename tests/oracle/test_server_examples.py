@@ -39,7 +39,7 @@ def _sources() -> None:
 
 @pytest.mark.parametrize("name", server_examples.KAFKA)
 def test_a_kafka_example_prints_and_writes_what_pyflink_does(name: str, kafka: KafkaServer) -> None:
-    found = server_examples.on_headrace(name, kafka, HEADRACE_HEADRACE_EXECUTION_HOST="local")
+    found = server_examples.on_headrace(name, kafka, HEADRACE_EXECUTION_HOST="local")
     assert found == server_examples.stored()[name]
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headrace.common.data_types import DataTypes as D
 from headrace.runtime.table.group_aggregate import GroupAggregateOperator
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 from table_operators import OperatorRun, lines_of
 
 B, INT, S, BOOL = D.BIGINT(), D.INT(), D.STRING(), D.BOOLEAN()
@@ -128,7 +129,7 @@ def operator(names: list[str], *, retracts: bool, **options: Any) -> GroupAggreg
     types = [call.type for call in calls]
     return GroupAggregateOperator(
         lines_of(S, INT, BOOL, changes=retracts), lines_of(S, *types, changes=True), (0,), calls,
-        **options,
+        **options, session=ScalarSession()
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from headrace.scalars.matches import (
     MatchStage,
 )
 from headrace.scalars.nodes import Literal, Ref
+from headrace.scalars.session import ScalarSession
 from table_operators import BIGINT, END, INT, STRING, T3, OperatorRun, W, at, lines_of, play
 
 LINES = lines_of(STRING, T3, INT)
@@ -85,7 +86,9 @@ def test_matches_do_not_depend_on_batches(
     order: Any,
 ) -> None:
     spec = MatchSpec((0,), 1, order, pattern, MEASURES, skip, within)
-    operator = MatchOperator(spec, LINES, lines_of(STRING, INT, INT, T3, BIGINT))
+    operator = MatchOperator(
+        spec, LINES, lines_of(STRING, INT, INT, T3, BIGINT), session=ScalarSession()
+    )
     script: list[Any] = []
     for number, part in enumerate(parts, start=1):
         script += [("+I", key, at(time), value) for key, time, value in part]

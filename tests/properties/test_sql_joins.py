@@ -12,6 +12,7 @@ from headrace.common.data_types import DataTypes
 from headrace.runtime.table.joins import line_store, run_storage
 from headrace.runtime.table.joins.regular import RegularJoinOperator
 from headrace.scalars.nodes import Call, Ref
+from headrace.scalars.session import ScalarSession
 from join_reference import ReferenceJoin, by_line
 from table_operators import INT, STRING, OperatorRun, lines_of
 
@@ -52,6 +53,7 @@ def test_regular_joins(
     operator = RegularJoinOperator(
         taken, taken, lines_of(*both, changes=True), kind=kind, left_keys=(0,), right_keys=(0,),
         unique_keys=unique, null_safe=(null_safe,), condition=LESS if conditioned else None,
+        session=ScalarSession(),
     )  # fmt: skip
     reference = ReferenceJoin(
         kind, ((0,), (0,)), (2, 2), unique=unique, null_safe=(null_safe,),

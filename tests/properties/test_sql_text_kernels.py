@@ -13,6 +13,7 @@ from headrace.scalars import build
 from headrace.scalars.evaluate import Evaluator, row_function
 from headrace.scalars.json_paths.documents import parse, write
 from headrace.scalars.nodes import Literal, Ref
+from headrace.scalars.session import ScalarSession
 from headrace.scalars.values import arrow_column, python_values
 
 STRING = t.VarCharType(0x7FFFFFFF)
@@ -38,10 +39,10 @@ def number(value: int) -> Literal:
 def check(name: str, arguments: list[Any], values: list[Any], type_: Any = STRING) -> None:
     """The same by kernel and by row, for a whole column and for a slice of it."""
     call = build.call(name, arguments)
-    body = row_function(call)
+    body = row_function(call, session=ScalarSession())
     expected = [body((value,)) for value in values]
     column = arrow_column(values, type_)
-    evaluator = Evaluator(call)
+    evaluator = Evaluator(call, session=ScalarSession())
     assert _run(evaluator, column) == expected
     assert _run(evaluator, column.slice(1)) == expected[1:]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headrace.common.data_types import DataTypes
 from headrace.runtime.table.windows.aggregate import SqlWindowShape, window_aggregate_operator
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 from table_operators import END, INT, STRING, T3, OperatorRun, W, at, lines_of, play
 
 COUNT = AggregateCall("COUNT", (), DataTypes.BIGINT())
@@ -92,7 +93,7 @@ def test_windows_hold_what_they_are_said_to(
     operator = window_aggregate_operator(
         SqlWindowShape(shape.kind, shape.size_ms, shape.slide_ms, shape.offset_ms, 1),
         CALLS, ("start", "end"), lines_of(STRING, T3, INT),
-        lines_of(STRING, *(call.type for call in CALLS), T3, T3),
+        lines_of(STRING, *(call.type for call in CALLS), T3, T3), session=ScalarSession()
     )  # fmt: skip
     run = OperatorRun(operator, (0,))
     steps = [s if isinstance(s, W) else ("+I", s[0], at(s[1]), s[2]) for s in script]

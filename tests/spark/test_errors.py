@@ -201,7 +201,7 @@ def test_a_source_that_raises_is_named_with_its_line(
     assert ("failed to read split 'a'" if asked == "read" else f"{asked}(") in error.message
     assert "ConnectionError: the broker is away" in error.message
     assert 'raise ConnectionError("the broker is away")' in str(error)
-    assert "/headrace/spark/" not in str(error)
+    assert "/headrace/hosts/" not in str(error)
 
 
 def test_a_closure_that_cannot_travel_is_refused_before_anything_runs(

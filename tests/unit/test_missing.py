@@ -1,43 +1,18 @@
-"""Names of PyFlink's that are missing can be imported, and say what to use instead when used."""
+"""Names of PyFlink's that are missing can be imported, and say what to use instead when used.
+
+tests/structure/test_missing_names.py asks every single one.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any, Optional
+from typing import Optional
 
 import pytest
 
 import headrace.datastream
-import parity_page
 from headrace.errors import HeadraceError, UnsupportedStepError
-from headrace.missing import MissingName
-from headrace.missing_names import MODULES, NAMES
-
-
-def test_the_names_are_those_of_the_parity_table() -> None:
-    assert parity_page.MISSING.read_text(encoding="utf-8") == parity_page.missing_text(), (
-        "run: make golden"
-    )
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_a_missing_module_can_be_imported_and_any_name_of_it(module: str) -> None:
-    namespace: dict[str, Any] = {}
-    exec(f"import {module}\nfrom {module} import Anything\n", namespace)
-    with pytest.raises(UnsupportedStepError, match="headrace has no Anything"):
-        namespace["Anything"]()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_missing_name_can_be_imported_from_a_module_that_is_there(name: str) -> None:
-    module, _, wanted = name.partition(":")
-    namespace: dict[str, Any] = {}
-    exec(f"from {module} import {wanted}", namespace)
-    assert isinstance(namespace[wanted], MissingName)
-    with pytest.raises(UnsupportedStepError) as caught:
-        namespace[wanted]()
-    assert caught.value.fix
 
 
 def test_every_way_to_use_one_says_what_is_missing_and_what_to_use() -> None:

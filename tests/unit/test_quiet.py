@@ -42,6 +42,14 @@ Traceback (most recent call last):
     raise EOFError
 EOFError
 """
+IN_A_STAGE = b"""\
+Traceback (most recent call last):
+  File "/x/site-packages/pyspark/worker.py", line 1800, in main
+  File "/x/site-packages/headrace/hosts/spark/microbatch/worker.py", line 80, in run
+  File "/x/site-packages/headrace/runtime/stage.py", line 120, in process
+  File "/x/site-packages/pyspark/serializers.py", line 597, in read_int
+EOFError
+"""
 WHILE_FLUSHING = (
     b"""\
 PySpark daemon failed to flush the output to the worker process:
@@ -66,12 +74,20 @@ def test_chatter_and_cut_off_workers_are_dropped_and_the_rest_is_passed_on() -> 
     assert told(unfinished) == unfinished
 
 
-@pytest.mark.parametrize("text", [END_OF_FILE, WHILE_FLUSHING])
+@pytest.mark.parametrize("text", [END_OF_FILE, IN_A_STAGE, WHILE_FLUSHING])
 def test_every_way_in_which_a_cut_off_worker_ends_is_dropped(text: bytes) -> None:
     assert told(text + b"world\n") == b"world\n"
     of_users = text.replace(b"/pyspark/serializers.py", b"/mine/serializers.py")
     assert b"mine/serializers.py" in told(of_users)
     assert told(END_OF_FILE.replace(b"EOFError\n", b"ValueError: mine\n")).endswith(b"mine\n")
+
+
+def test_workers_that_are_cut_off_together_mix_what_they_write() -> None:
+    first, second = (text.splitlines(keepends=True) for text in (END_OF_FILE, IN_A_STAGE))
+    mixed = [*first[:2], *second[:2], *first[2:], *second[2:]]
+    assert told(b"".join([*mixed, b"world\n"])) == b"world\n"
+    of_users = b"".join(mixed).replace(b"headrace/runtime/", b"mine/")
+    assert b"mine/stage.py" in told(of_users)
 
 
 def test_py4j_says_nothing_of_its_connections_unless_it_is_asked(

@@ -4,7 +4,7 @@
     functions                                one call for each event
     a batch in which a function raises       one by one: the event may never get there
 
-In: records.  Out: a mask for each (cep/automaton.py).  Used by cep/operator.py
+In: records.  Out: a mask for each (cep/automaton.py).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Matches of one event come out in the order of this array, not in that of a sorte
 array must be the one that Java would have: a binary heap where equal ones stay behind, and where
 dropping many means to close the gaps and to build the heap anew.  Python's heapq has another one.
 
-An item is a tuple that begins with the number by which it is ordered.  Used by cep/nfa.py
+An item is a tuple that begins with the number by which it is ordered.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ import typer
 
 from headrace.cli.output import BAD_INPUT, DONE, JOB_FAILED, AsJson, show_json, told_errors, when
 from headrace.cli.settings import Definitions, put_settings, read_settings
+from headrace.cli.targets import Dispatcher  # noqa: TC001 - typer reads it
 from headrace.common.clock import wall_clock
 from headrace.common.configuration import effective_configuration
 from headrace.common.options import OPTIONS
@@ -299,16 +300,21 @@ def _the_one(port: int | None) -> Instance:
     )
 
 
-def status(as_json: AsJson = False) -> None:
-    """Show the dispatchers of this machine; exit code 1 if there are none.
+def status(dispatcher: Dispatcher = None, as_json: AsJson = False) -> None:
+    """Show the dispatchers of this machine, or another one; exit code 1 if there are none.
 
     \b
     Examples:
       headrace cluster status
+      headrace cluster status -m cluster:8081
       headrace cluster status --json
     """
     with told_errors(as_json=as_json):
-        found = [_with_answer(instance) for instance in instances()]
+        found = (
+            [_with_answer(instance) for instance in instances()]
+            if dispatcher is None
+            else [_answer_of(dispatcher)]
+        )
     if as_json:
         show_json(found)
     for each in [] if as_json else found:
@@ -324,6 +330,13 @@ def status(as_json: AsJson = False) -> None:
     if not found and not as_json:
         typer.echo("no dispatcher runs on this machine")
     raise typer.Exit(DONE if found else JOB_FAILED)
+
+
+def _answer_of(dispatcher: str) -> dict[str, object]:
+    """What a dispatcher says of itself, wherever it runs."""
+    from headrace.client import RestClient
+
+    return dict(RestClient.of(dispatcher, effective_configuration()).dispatcher())
 
 
 def _with_answer(instance: Instance) -> dict[str, object]:

@@ -20,6 +20,7 @@ from headrace.cli.settings import (
     read_settings,
 )
 from headrace.errors import EmptyProgramError
+from headrace.spi.host import carriage_of
 
 if TYPE_CHECKING:
     from headrace.cli.program import CapturedProgram
@@ -77,7 +78,8 @@ def explain(
 def _text(captured: CapturedProgram) -> str:
     from headrace.plan.explain import plan_as_text
 
-    return f"job {captured.name!r}\n{plan_as_text(captured.graph, captured.options)}"
+    plan = plan_as_text(captured.graph, captured.options, carriage_of(captured.spec))
+    return f"job {captured.name!r}\n{plan}"
 
 
 def _document(captured: CapturedProgram) -> JsonObject:
@@ -85,5 +87,7 @@ def _document(captured: CapturedProgram) -> JsonObject:
 
     return {
         "name": captured.name,
-        "plan": json.loads(plan_as_json(captured.graph, captured.options)),
+        "plan": json.loads(
+            plan_as_json(captured.graph, captured.options, carriage_of(captured.spec))
+        ),
     }

@@ -5,7 +5,9 @@ In: jobs (cli/targets.py).  Out: tables, JSON, requests to drivers.  No Spark is
 
 from __future__ import annotations
 
+import re
 import time
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +27,7 @@ from headrace.cli.output import (
     when,
 )
 from headrace.cli.targets import Dispatcher, jobs_of
+from headrace.common.constants import MAX_LONG_VALUE, MIN_LONG_VALUE
 from headrace.control.registry import LOST
 from headrace.errors import InvalidArgumentError, JobError, NotDoneYetError
 
@@ -47,8 +50,11 @@ _STYLES = {
 }
 # below, a list has no room for paths: `headrace status` shows them
 _WIDE, _FOR_PATHS = 110, 30
-_NO_TIME = -(1 << 63)
-_END_OF_TIME = (1 << 63) - 1
+# what stands for the uid of a step that has none (graph/nodes.py)
+_NO_UID = re.compile(r"step-\d+")
+
+# of a source; `--json` has all
+_SPLITS_SHOWN = 8
 
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the job to end.")]
 
@@ -180,7 +186,7 @@ def _show(record: JobRecord, found: JsonObject) -> None:
 
 
 def limits(found: JsonObject) -> Iterator[tuple[str, str]]:
-    """What limits a job, a line each: slow step, uneven subtasks, lagging sources, long epochs."""
+    """What limits a job, a line each: slow step, skew, lag, held event time, long epochs."""
     slow = found.get("slow")
     if slow is not None:
         yield "slow step", f"{slow['name']} at {slow['where']}: {slow['reason']}"
@@ -195,6 +201,17 @@ def limits(found: JsonObject) -> Iterator[tuple[str, str]]:
         if lag["pending_records"]:
             time = "" if lag["seconds"] is None else f", {lag['seconds']:g} s at its present rate"
             yield "lag", f"{lag['name']}: {lag['pending_records']:,} records wait{time}"
+    for held in found.get("held", ()):
+        has = (
+            "has had no record yet"
+            if held["watermark"] is None
+            else f"is at {_watermark(held['watermark'])}"
+        )
+        yield (
+            "event time",
+            f"held by split {held['split']} of {held['name']}, which {has} and has been silent for "
+            f"{held['silent_s']:g} s; others are at {_watermark(held['others'])}: {held['fix']}",
+        )
     long = found.get("epochs")
     if long is not None:
         yield (
@@ -210,6 +227,7 @@ def _facts(record: JobRecord) -> dict[str, str]:
         "job": record.job_id,
         "name": escape(record.name),
         "state": _styled(record.state, _state(record)),
+        "waits for": (record.waits_for or "") if record.is_running else "",
         "submitted" if record.state == "CREATED" else "started": when(record.started),
         "ended": "" if record.ended is None else when(record.ended),
         "program": escape(record.program),
@@ -249,14 +267,28 @@ def _operators(record: JobRecord) -> Table:
         table.add_column(column, justify="left" if column == "OPERATOR" else "right")
     for uid, counts in record.operators.items():
         table.add_row(
-            uid,
+            escape(_called(uid, counts)),
             str(counts["numRecordsIn"]),
             str(counts["numRecordsOut"]),
             str(counts["numLateRecordsDropped"]),
             _watermark(counts["currentInputWatermark"]),
             *(show(counts) for _, show in further),
         )
+        for name, watermark in _furthest_behind(counts.get("splits", {})):
+            table.add_row(escape(f"  {name}"), "", "", "", _watermark(watermark))
     return table
+
+
+def _furthest_behind(splits: dict[str, int | None]) -> list[tuple[str, int]]:
+    """The splits of a source that hold event time back most."""
+    known = [(name, MIN_LONG_VALUE if mark is None else mark) for name, mark in splits.items()]
+    return sorted(known, key=itemgetter(1))[:_SPLITS_SHOWN] if len(known) > 1 else []
+
+
+def _called(uid: str, counts: JsonObject) -> str:
+    """The step's uid; of one without, whose place in the program stands for it, what it does."""
+    name = counts.get("name", uid)
+    return f"{uid} ({name})" if _NO_UID.fullmatch(uid) and name != uid else uid
 
 
 def _busy(counts: JsonObject) -> str:
@@ -281,8 +313,8 @@ _FURTHER: tuple[tuple[str, str, Callable[[JsonObject], str]], ...] = (
 
 
 def _watermark(timestamp: int) -> str:
-    if timestamp in (_NO_TIME, _END_OF_TIME):
-        return "-" if timestamp == _NO_TIME else "end"
+    if timestamp in (MIN_LONG_VALUE, MAX_LONG_VALUE):
+        return "-" if timestamp == MIN_LONG_VALUE else "end"
     return str(timestamp)
 
 
@@ -290,7 +322,10 @@ def _state(record: JobRecord) -> str:
     """The state, with what else there is to wait for."""
     if record.queue_position is not None:
         return f"{record.state}, place {record.queue_position}"
-    return f"{record.state}, stopping" if record.stopping and record.is_running else record.state
+    if not record.is_running:
+        return record.state
+    more = (", stopping" if record.stopping else "") + (", waiting" if record.waits_for else "")
+    return f"{record.state}{more}"
 
 
 def _styled(state: str, text: str = "") -> str:

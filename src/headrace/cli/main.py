@@ -1,6 +1,6 @@
 """The command line as a whole: every group registers its commands here.
 
-In: nothing.  Out: `app`.  A new group is a module with ``register(app)`` and a line in GROUPS.
+Out: `app`.  A new group is a module with ``register(app)`` and a line in GROUPS.
 Next: the modules of GROUPS; cli/output.py for what all of them share
 """
 
@@ -13,6 +13,7 @@ import typer
 from headrace import __version__
 from headrace.cli import (
     cluster,
+    dev,
     driver,
     explain,
     jobs,
@@ -24,7 +25,7 @@ from headrace.cli import (
     warm_up,
 )
 
-GROUPS = (run, cluster, driver, sql, jobs, savepoints, rescale, state, explain, warm_up)
+GROUPS = (run, cluster, driver, sql, jobs, savepoints, rescale, state, explain, warm_up, dev)
 
 app = typer.Typer(
     name="headrace",

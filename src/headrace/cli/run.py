@@ -189,6 +189,7 @@ def run_here(
     """Run a program and wait for all jobs that it started; the exit code."""
     # only here, because the rest of the command line needs none of the API
     from headrace.cli.program import run_program
+    from headrace.datastream.unexecuted import take_unexecuted
 
     put_settings(settings)
     if not as_json:
@@ -199,13 +200,16 @@ def run_here(
         with _termination_as_interrupt():
             run_program(program, arguments)
             _wait_for_jobs()
-        if not as_json and not jobs_of_this_process():
-            progress.info(
-                "%s has ended without starting a job: it did not call env.execute()", program
-            )
+        error = take_unexecuted()
+        code = DONE if error is None else _code_of(error)
+        if error is None and not as_json and not jobs_of_this_process():
+            progress.info("%s has ended without starting a job", program)
     except SystemExit as end:
         _wait_for_jobs()
         code = end.code if isinstance(end.code, int) else DONE if end.code is None else JOB_FAILED
+        if code == DONE:
+            error = take_unexecuted()
+            code = DONE if error is None else _code_of(error)
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)  # noqa: T201 - as Python does
     except KeyboardInterrupt as interrupt:

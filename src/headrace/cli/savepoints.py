@@ -1,4 +1,4 @@
-"""`headrace savepoint` and the group `headrace savepoints`: take them, look after them.
+"""`headrace savepoint`, `checkpoint` and the group `savepoints`: take them, look after them.
 
 In: jobs (through control/requests.py), and directories of savepoints.  Out: tables or JSON.  No JVM
 is started for any of this.  Next: control/savepoints.py, control/restore.py (compare)
@@ -74,6 +74,7 @@ def register(app: typer.Typer) -> None:
     one.command("take")(take)
     one.command("diff", context_settings=plain)(diff)
     app.add_typer(one, name="savepoint", no_args_is_help=True)
+    app.command()(checkpoint)
     group = typer.Typer(help="Manage savepoints.", no_args_is_help=True)
     group.command("list")(list_all)
     group.command()(describe)
@@ -118,6 +119,32 @@ def take(
         show_json({"savepoint": location})
     else:
         typer.echo(location)
+
+
+def checkpoint(
+    job: JobText,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 600.0,
+    dispatcher: Dispatcher = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a checkpoint of a running job now, and print its number.
+
+    In continuous mode the running epoch ends now. In micro-batches the batch that is running
+    counts, or the last one if there is no input.
+
+    \b
+    Examples:
+      headrace checkpoint orders
+    """
+    with told_errors(as_json=as_json):
+        jobs = jobs_of(dispatcher)
+        job_id = jobs.find(job).job_id
+        with people().status(f"waiting for a checkpoint of {job_id[:12]}"):
+            number = jobs.checkpoint(job_id, timeout_s=timeout)
+    if as_json:
+        show_json({"checkpoint": number})
+    else:
+        typer.echo(number)
 
 
 # --- looking after them --------------------------------------------------------------------------

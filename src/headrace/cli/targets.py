@@ -58,6 +58,10 @@ class Jobs(Protocol):
         """Take a savepoint; where it is."""
         ...
 
+    def checkpoint(self, job_id: str, *, timeout_s: float) -> int:
+        """Have a checkpoint of now; its number."""
+        ...
+
     def diagnosis(self, job_id: str) -> JsonObject:
         """What limits a job, as plain data (control/views/models.py, Diagnosis)."""
         ...
@@ -95,6 +99,10 @@ class LocalJobs:
         """Ask its driver."""
         answer = ask(self._registry, job_id, "savepoint", {"folder": folder}, timeout_s=timeout_s)
         return str(answer["savepoint"])
+
+    def checkpoint(self, job_id: str, *, timeout_s: float) -> int:
+        """Ask its driver."""
+        return int(ask(self._registry, job_id, "checkpoint", timeout_s=timeout_s)["checkpoint"])
 
     def diagnosis(self, job_id: str) -> JsonObject:
         """From the job's files."""
@@ -150,6 +158,10 @@ class RemoteJobs:
     def savepoint(self, job_id: str, folder: str | None, *, timeout_s: float) -> str:
         """Ask the dispatcher, which asks the driver."""
         return self.client.savepoint(job_id, folder, timeout_s=timeout_s)
+
+    def checkpoint(self, job_id: str, *, timeout_s: float) -> int:
+        """Ask the dispatcher, which asks the driver."""
+        return self.client.checkpoint(job_id, timeout_s=timeout_s)
 
     def diagnosis(self, job_id: str) -> JsonObject:
         """Ask the dispatcher."""

@@ -1,6 +1,6 @@
 """`headrace warm-up`: makes Spark start faster on this machine.
 
-In: nothing.  Out: an archive of Java classes (hosts/spark/fast_start.py), or its removal.
+Out: an archive of Java classes (hosts/spark/fast_start.py), or its removal.
 """
 
 from __future__ import annotations

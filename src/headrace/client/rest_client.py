@@ -29,6 +29,7 @@ from headrace.errors import (
     JobError,
     NotDoneYetError,
 )
+from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
@@ -118,6 +119,13 @@ class RestClient:
         done = self._wait(f"/jobs/{job_id}/savepoints/{operation}", timeout_s)
         return str(done["location"])
 
+    def checkpoint(self, job_id: str, *, timeout_s: float) -> int:
+        """Have a checkpoint of now, and wait for it; its number."""
+        body = {"triggerId": uuid.uuid4().hex}
+        operation = self._ask("POST", f"/jobs/{job_id}/checkpoints", body)["request-id"]
+        done = self._wait(f"/jobs/{job_id}/checkpoints/{operation}", timeout_s)
+        return int(done["checkpointId"])
+
     def rescale(self, job_id: str, parallelism: int, *, timeout_s: float) -> JsonObject:
         """Run a job with another parallelism; {"savepoint": ..., "job-id": ...}."""
         body = {"parallelism": parallelism}
@@ -176,8 +184,9 @@ class RestClient:
         if answer["status"]["id"] != "COMPLETED":
             return None
         result: JsonObject = answer.get("operation") or {}
-        if "failure-cause" in result:
-            told = {"message": result["failure-cause"].get("stack-trace")}
+        cause = result.get("failure-cause") or result.get("failureCause")  # Flink has both words
+        if cause is not None:
+            told = {"message": cause.get("stack-trace")}
             raise _error(result if "message" in result else told)
         return result
 
@@ -190,15 +199,20 @@ class RestClient:
             HeadraceError: what the other side says.
             ConnectorError: nobody answers, or nobody leads.
         """
+        what = f"a dispatcher at {', '.join(self.addresses)} to answer"
+        with told_when_long(what, at_most(len(self.addresses) * _TIMEOUT_S + _ELECTION_S)):
+            answer = self._answer_of_leader(method, path, body)
+        if answer.status >= 400:
+            raise _error(answer.body if isinstance(answer.body, dict) else {}, answer.status)
+        return answer.body
+
+    def _answer_of_leader(self, method: str, path: str, body: object) -> RestAnswer:
         deadline = time.monotonic() + _ELECTION_S
         while True:
             answer = self._first_answer(method, path, body)
             if answer.status != _NO_LEADER or time.monotonic() > deadline:
-                break
+                return answer
             time.sleep(1.0)
-        if answer.status >= 400:
-            raise _error(answer.body if isinstance(answer.body, dict) else {}, answer.status)
-        return answer.body
 
     def _first_answer(self, method: str, path: str, body: object) -> RestAnswer:
         failures = []

@@ -1,6 +1,6 @@
 """The options of a dispatcher: where it listens, what it keeps, how several of them share the work.
 
-In: nothing.  Out: ``CLUSTER_OPTIONS``, which common/options.py takes over.  Keys are Flink's where
+Out: ``CLUSTER_OPTIONS``, which common/options.py takes over.  Keys are Flink's where
 Flink has the option.  Next: dispatcher/settings.py reads them
 """
 
@@ -37,6 +37,49 @@ CLUSTER_OPTIONS: tuple[ConfigOption[OptionValue], ...] = (
         None,
         "Port, or range such as 8081-8090 of which the first free one is taken; if not set, "
         "rest.port.",
+    ),
+    # --- flame graphs
+    ConfigOption(
+        "rest.flamegraph.enabled",
+        "boolean",
+        default=False,
+        doc="Whether the REST API draws flame graphs of vertices whose tasks run in their job's "
+        "driver (headrace.execution.host: local); of others there are none.",
+    ),
+    ConfigOption(
+        "rest.flamegraph.num-samples",
+        "int",
+        100,
+        "How many times a flame graph looks at the tasks.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "rest.flamegraph.delay-between-samples",
+        "duration",
+        "50 ms",
+        "How long a flame graph waits between two looks at the tasks.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "rest.flamegraph.stack-depth",
+        "int",
+        100,
+        "How many calls of a stack a flame graph has; the innermost ones count.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "rest.flamegraph.refresh-interval",
+        "duration",
+        "60 s",
+        "How old a flame graph may be before a question for it has a new one made.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "rest.flamegraph.cleanup-interval",
+        "duration",
+        "10 min",
+        "A flame graph that nobody asked for in this time is forgotten.",
+        minimum=1,
     ),
     # --- what it keeps and runs
     ConfigOption(

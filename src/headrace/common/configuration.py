@@ -5,6 +5,7 @@ Out: ``effective_configuration``: code wins over variables, variables over the f
 not set has its option's default.  Next: common/options.py (which options there are).
 
     HEADRACE_PARALLELISM_DEFAULT=4            parallelism.default = 4
+    HEADRACE_EXECUTION_MODE=continuous        headrace.execution.mode = continuous
     HEADRACE_SPARK_SQL_SHUFFLE_PARTITIONS=8   spark.sql.shuffle.partitions = 8
     env HEADRACE_spark.sql.session.timeZone=UTC …   keys with capitals are written as they are
 
@@ -340,16 +341,49 @@ def _flattened(table: Mapping[str, OptionValue], prefix: str) -> Iterator[tuple[
 
 def read_environment(variables: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """The settings by ``HEADRACE_*`` variables: key to (value, name of the variable)."""
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for variable, value in sorted(variables.items()):
         name = variable.removeprefix(PREFIX)
         if name == variable or name in _NOT_OPTIONS or name.startswith(_NOT_OPTION_PREFIXES):
             continue
-        found[_key_of_variable(name)] = (value, variable)
+        key = _key_of_variable(name)
+        _check_same(key, found.get(key), (value, variable))
+        found[key] = (value, variable)
     return found
 
 
-_KEYS_BY_VARIABLE = {key.upper().replace(".", "_").replace("-", "_"): key for key in OPTIONS}
+def _check_same(key: str, before: tuple[str, str] | None, now: tuple[str, str]) -> None:
+    """Two variables of one option that contradict each other; one written as its key wins."""
+    if before is None or before[0] == now[0] or now[1] == f"{PREFIX}{key}":
+        return
+    raise ConfigurationError(
+        f"the variables {before[1]} and {now[1]} say different things of the option {key!r}: "
+        f"{before[0]!r} and {now[0]!r}",
+        where="the environment",
+        fix=f"keep one of them, such as {variable_of(key)}",
+    )
+
+
+def _in_capitals(key: str) -> str:
+    return key.upper().replace(".", "_").replace("-", "_")
+
+
+_OWN_KEYS = "headrace."
+_BY_WHOLE_NAME = {_in_capitals(key): key for key in OPTIONS}
+# headrace's own options without their first word, where that is no other option's name
+_BY_SHORT_NAME = {
+    _in_capitals(key.removeprefix(_OWN_KEYS)): key for key in OPTIONS if key.startswith(_OWN_KEYS)
+}
+_KEYS_BY_VARIABLE = {
+    **{name: key for name, key in _BY_SHORT_NAME.items() if name not in _NOT_OPTIONS},
+    **_BY_WHOLE_NAME,
+}
+
+
+def variable_of(key: str) -> str:
+    """The shortest variable that sets an option: ``HEADRACE_EXECUTION_MODE``."""
+    short = _in_capitals(key.removeprefix(_OWN_KEYS))
+    return PREFIX + (short if _KEYS_BY_VARIABLE.get(short) == key else _in_capitals(key))
 
 
 def _key_of_variable(name: str) -> str:

@@ -3,7 +3,7 @@
     accepted    it says how Flink plans or runs, and no result can differ
     refused     results would differ, so that only the values are taken that ask for what is done
 
-In: nothing.  Out: `FOREIGN_TABLE_OPTIONS`, a part of the table in common/options.py.  A key that is
+Out: `FOREIGN_TABLE_OPTIONS`, a part of the table in common/options.py.  A key that is
 in none of the lists is unknown, and an error (common/configuration.py).
 Next: common/table_options.py has those that act
 """

@@ -1,6 +1,6 @@
 """Options of metrics and of the history that jobs keep of themselves.
 
-In: nothing.  Out: ``METRIC_OPTIONS``, which common/options.py lists; ``reporter_option(key)``, for
+Out: ``METRIC_OPTIONS``, which common/options.py lists; ``reporter_option(key)``, for
 keys in which the user has named a reporter.
 Next: control/history.py, control/metrics_port.py, control/otel_reporter.py
 """

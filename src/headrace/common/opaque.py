@@ -1,7 +1,7 @@
 """Names for values that headrace passes on without knowing their type.
 
 `Any` is for these and nothing else, and the seams use the names: a signature then says what passes
-through.  tests/unit/test_any.py holds both.
+through.  tests/structure/test_any.py holds both.
 """
 
 from __future__ import annotations

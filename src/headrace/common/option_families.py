@@ -1,6 +1,6 @@
 """Flink's options that headrace does not know one by one: what becomes of all that begin alike.
 
-In: nothing.  Out: ``find_family(key)``, a ConfigOption whose key ends in ``*``: accepted without
+Out: ``find_family(key)``, a ConfigOption whose key ends in ``*``: accepted without
 effect, so that programs move, or refused where silence would do harm.
 Next: common/configuration.py
 """
@@ -69,7 +69,6 @@ FAMILIES: tuple[ConfigOption[OptionValue], ...] = (
     _accepted("rest.cache.", _NO_REST),
     _accepted("rest.client.", _NO_REST),
     _accepted("rest.connection-timeout", _NO_REST),
-    _accepted("rest.flamegraph.", _NO_REST),
     _accepted("rest.idleness-timeout", _NO_REST),
     _accepted("rest.path", _NO_REST),
     _accepted("rest.profiling.", _NO_REST),

@@ -1,6 +1,6 @@
 """The table of all options that headrace knows.
 
-In: nothing.  Out: ``OPTIONS`` by key, ``describe_options()`` for docs/reference.  Keys are Flink's
+Out: ``OPTIONS`` by key, ``describe_options()`` for docs/reference.  Keys are Flink's
 where Flink has the option; ``source.*`` and ``headrace.*`` are ours.  Any ``spark.*`` key goes to
 Spark as it is.  Each says whether it acts; a test finds who reads those that do.
 Next: common/option_families.py (Flink's others, by their beginning), common/configuration.py
@@ -118,7 +118,8 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "python.files",
         "string",
         None,
-        "Modules, packages and zips for the workers, separated by commas.",
+        "Modules, package folders and zips, separated by commas: for the workers, and for the "
+        "driver where SQL names a function of theirs (CREATE FUNCTION ... LANGUAGE PYTHON).",
     ),
     ConfigOption(
         "python.archives",
@@ -213,6 +214,14 @@ _ALL: tuple[ConfigOption[OptionValue], ...] = (
         "duration",
         "10 ms",
         "Continuous mode: how often sources are asked for new records.",
+        minimum=1,
+    ),
+    ConfigOption(
+        "slot.request.timeout",
+        "duration",
+        "5 min",
+        "Continuous mode: how long a job waits for slots for all of its tasks, when it starts and "
+        "when it starts again. Then it fails, and its restart strategy says what comes next.",
         minimum=1,
     ),
     # --- windows

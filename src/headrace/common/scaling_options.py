@@ -1,6 +1,6 @@
 """Options of proposals for another parallelism: those of Flink's autoscaler, as far as they act.
 
-In: nothing.  Out: ``SCALING_OPTIONS``, which common/options.py lists.  Next: control/scaling.py
+Out: ``SCALING_OPTIONS``, which common/options.py lists.  Next: control/scaling.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The options of REST's security, and the one that protects Spark's own traffic.
 
-In: nothing.  Out: ``SECURITY_OPTIONS``, which common/options.py lists.  Keys are Flink's where
+Out: ``SECURITY_OPTIONS``, which common/options.py lists.  Keys are Flink's where
 Flink has the option.  Next: rest/settings.py, hosts/spark/protection.py
 """
 

@@ -1,6 +1,6 @@
 """The options of tables and SQL.
 
-In: nothing.  Out: `TABLE_OPTIONS`, a part of the table in common/options.py.
+Out: `TABLE_OPTIONS`, a part of the table in common/options.py.
 Next: common/foreign_table_options.py has Flink's others
 """
 

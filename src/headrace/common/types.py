@@ -143,7 +143,7 @@ class Row:
         try:
             return self._names.index(name)  # type: ignore[union-attr, arg-type]
         except (ValueError, AttributeError):
-            raise NoSuchFieldError(name) from None
+            raise NoSuchFieldError(self._no_field(name)) from None
 
     def __call__(self, *args: Any) -> Row:
         """A row whose field names are this row's values."""
@@ -173,7 +173,19 @@ class Row:
             fields = self._names
             if fields is not None and item in fields:
                 return self._values[fields.index(item)]
+            raise AttributeError(self._no_field(item))
         raise AttributeError(item)
+
+    def _no_field(self, name: object) -> str:
+        """What to tell somebody who asked for a field that is not there."""
+        from difflib import get_close_matches  # workers need it for nothing else
+
+        wanted, names = f"the row has no field {name!r}", self._names
+        if names is None:
+            return f"{wanted}: its fields have no names, only positions, such as row[0]"
+        near = get_close_matches(str(name), names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"{wanted}, only {', '.join(map(repr, names))}{hint}"
 
     def __contains__(self, item: object) -> bool:
         return item in (self._values if self._names is None else self._names)

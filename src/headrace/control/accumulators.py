@@ -40,8 +40,8 @@ class AccumulatorTotals:
             _merge(self._of_job, name, accumulator)
 
     def values(self) -> dict[str, StateValue]:
-        """The value of every accumulator of the job."""
-        return {name: each.get_local_value() for name, each in self._of_job.items()}
+        """The value of every accumulator of the job; copies, as the next epoch adds to them."""
+        return {name: copy.deepcopy(each.get_local_value()) for name, each in self._of_job.items()}
 
     def of_job(self) -> JsonObject:
         """Kind and text of every accumulator of the job."""

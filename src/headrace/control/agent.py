@@ -20,6 +20,9 @@ from headrace.common.restart_strategy import strategy_as_options
 from headrace.control.progress import Teller
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
+from headrace.control.split_times import splits_of
+from headrace.control.task_samples import Sampling, sampled
+from headrace.control.threads import thread_infos
 from headrace.errors import ConnectorError, HeadraceError, JobError, UserFunctionError
 from headrace.io.processes import this_process
 
@@ -62,12 +65,31 @@ def _savepoint(job: Job, arguments: JsonObject) -> JsonObject:
     return {"savepoint": job.savepoint(arguments.get("folder")).location}
 
 
+def _checkpoint(job: Job, arguments: JsonObject) -> JsonObject:
+    return {"checkpoint": job.checkpoint()}
+
+
+def _threads(job: Job, arguments: JsonObject) -> JsonObject:
+    return {"threadInfos": thread_infos()}
+
+
+def _samples(job: Job, arguments: JsonObject) -> JsonObject:
+    asked = Sampling(
+        frozenset(arguments["uids"]), arguments["subtask"], int(arguments["count"]),
+        arguments["delay_ms"] / 1000, int(arguments["depth"]),
+    )  # fmt: skip
+    return {"samples": sampled(job.job_id, asked)}
+
+
 # What another terminal can ask of a job: a handler gets the job and the arguments, and returns
 # what the client sees. Each runs in a thread of its own, so it may take its time.
 HANDLERS: dict[str, Callable[[Job, JsonObject], JsonObject]] = {
     "cancel": _cancel,
     "stop": _stop,
     "savepoint": _savepoint,
+    "checkpoint": _checkpoint,
+    "threads": _threads,
+    "samples": _samples,
 }
 
 
@@ -143,6 +165,7 @@ class JobAgent:
         self._record = record
         self._lease = lease
         self._history = history
+        self._step_names = {} if history is None else history.step_names
         self._lease_over = False
         self._lease_failed = False
         self._record_failed = False
@@ -208,7 +231,8 @@ class JobAgent:
 
     def _facts(self) -> tuple[object, ...]:
         job = self._job
-        return job.status, job.is_stopping, job.metrics.batches, job.restarts, len(job.failures)
+        changing = job.metrics.batches, job.restarts, len(job.failures)
+        return job.status, job.is_stopping, job.waits_for, *changing
 
     def _write(self) -> None:
         with self._writing:
@@ -259,14 +283,25 @@ class JobAgent:
 
     def _fill(self) -> None:
         job, record = self._job, self._record
+        splits = job.metrics.splits.to_json()
         record.state = job.status.name
         record.stopping = job.is_stopping
+        record.waits_for = job.waits_for
         record.updated = wall_clock()
         record.restarts = self._restarts_before + job.restarts
         record.driver_is_lost = job.driver_is_lost
         record.batches = job.metrics.batches
         record.last_batch = job.metrics.last_batch_id
-        record.operators = job.metrics.snapshot()["operators"]
+        record.operators = {
+            uid: {
+                "name": self._step_names.get(uid, uid),
+                "splits": {
+                    split: each["watermark"] for split, each in splits_of(uid, splits).items()
+                },
+                **counts,
+            }
+            for uid, counts in job.metrics.snapshot()["operators"].items()
+        }
         record.failures = [*self._failures_before, *map(_failure, list(job.failures))]
         record.error = None if job.error is None else str(job.error)
         last = job.last_savepoint

@@ -66,7 +66,8 @@ class Attempt:
         self._check_right = check_right
         # held while a batch runs: its thread outlives the run that was stopped
         self._in_epoch = threading.Lock()
-        # a committer is called by one thread at a time: that of epochs, or one that brings records
+        # a committer is called by one thread at a time: that of epochs, one that brings records, or
+        # the job's own at the end
         self._calling = {uid: threading.Lock() for uid in committers}
         self._over = False  # no batch may commit any more
         self._gate_closed = False  # no further batch may begin
@@ -93,8 +94,9 @@ class Attempt:
             if not (self._gate_closed or self._over):
                 raise
         if not self._over and (self._draining or not self._gate_closed):
-            for name, committer in self._committers.values():
-                _call_sink(name, committer.end_of_input)
+            for uid, (name, committer) in self._committers.items():
+                with self._calling[uid]:
+                    _call_sink(name, committer.end_of_input)
 
     def _run_to_end(self) -> None:
         run = self.run
@@ -155,14 +157,23 @@ class Attempt:
             self.run.close()
         ended = self._in_epoch.acquire(timeout=_PATIENCE_S)
         try:
-            for name, committer in self._committers.values():
-                try:
-                    committer.close()
-                except Exception:
-                    log.exception("closing sink %s failed", name)
+            for uid in self._committers:
+                self._close_sink(uid)
         finally:
             if ended:
                 self._in_epoch.release()
+
+    def _close_sink(self, uid: str) -> None:
+        name, committer = self._committers[uid]
+        calling = self._calling[uid]
+        free = calling.acquire(timeout=_PATIENCE_S)  # a task's records may be on their way into it
+        try:
+            committer.close()
+        except Exception:
+            log.exception("closing sink %s failed", name)
+        finally:
+            if free:
+                calling.release()
 
     # --- epochs ------------------------------------------------------------------------------
 

@@ -101,8 +101,8 @@ class CheckpointHistory:
             self._began = None
             self.changes += 1
 
-    def saved(self, epoch: int, began_ms: int, location: str) -> None:
-        """A savepoint was taken."""
+    def saved(self, epoch: int, began_ms: int, location: str, size_bytes: int) -> None:
+        """A savepoint was taken; it holds all state, so its size is that of the state, too."""
         now_ms = wall_clock()
         with self._lock:
             whole = self._latest.get("completed", {})
@@ -111,8 +111,14 @@ class CheckpointHistory:
                 "status": "COMPLETED",
                 "savepoint": True,
                 "path": location,
-                "size": whole.get("state", 0),  # a savepoint holds all state
-                "state": whole.get("state", 0),
+                "size": size_bytes,
+                "state": size_bytes,
+                "operators": {
+                    uid: {
+                        subtask: {**part, "size": part["state"]} for subtask, part in parts.items()
+                    }
+                    for uid, parts in whole.get("operators", {}).items()
+                },
             }
             self.completed += 1
             self._add(entry, "savepoint")

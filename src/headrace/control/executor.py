@@ -42,7 +42,15 @@ from headrace.plan.alignment import alignment_without_effect
 from headrace.plan.explain import plan_as_json, plan_as_text
 from headrace.plan.planner import PlanOptions, plan
 from headrace.plan.rules.resolve_execution_mode import runs_in_batch
-from headrace.spi.host import HOSTS, HasExecutors, HasFrames, Place, host_of, runs_continuously
+from headrace.spi.host import (
+    HOSTS,
+    HasExecutors,
+    HasFrames,
+    Place,
+    carriage_of,
+    host_of,
+    runs_continuously,
+)
 from headrace.spi.sink import CommitterContext
 
 if TYPE_CHECKING:
@@ -98,7 +106,8 @@ class JobExecutor:
 
     def explain(self, program: StreamGraph, spec: JobSpec, *, as_json: bool = False) -> str:
         """The plan as text, or in the JSON that Flink's plan visualisers read."""
-        return (plan_as_json if as_json else plan_as_text)(program, plan_options(spec))
+        explain = plan_as_json if as_json else plan_as_text
+        return explain(program, plan_options(spec), carriage_of(spec))
 
     def session(self, spec: JobSpec) -> HostSession:
         """The SparkSession that programs of the spec run on."""
@@ -200,6 +209,17 @@ class _Claimed:
     matches: list[Match]
 
 
+def _doubts(physical: PhysicalPlan) -> list[str]:
+    """What sources find to be wrong with themselves, and where they stand."""
+    steps = [step for step in physical.graph.steps if step.source is not None]
+    return [
+        f"{step.source.describe()} at {step.call_site}: {doubt}"
+        for step in steps
+        if step.source is not None
+        for doubt in step.source.doubts()
+    ]
+
+
 def _kept(job_dir: JobDir, orders: Orders) -> Identity | None:
     """Whose checkpoint is in the directory, and is to stay there."""
     stored = job_dir.read_identity()
@@ -222,7 +242,7 @@ def _claim(
     graph.learn_types(physical.graph)
     if physical.batch:
         check_gives_all_at_once(physical)
-    for line in alignment_without_effect(physical):
+    for line in (*alignment_without_effect(physical), *_doubts(physical)):
         log.warning("%s", line)
     now = fingerprint(graph, physical)
     drop = bool(spec.option("execution.state-recovery.ignore-unclaimed-state"))

@@ -136,6 +136,11 @@ class JobHistory:
         self._point_at = float("-inf")
         self._points = 0
 
+    @property
+    def step_names(self) -> dict[str, str]:
+        """What the program calls its steps, by uid."""
+        return {step.uid: step.name for vertex in self._facts.vertices for step in vertex.steps}
+
     def begin(self, job: Job) -> None:
         """The job is about to run: what an earlier run left is replaced, its series goes on."""
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -197,6 +202,7 @@ class JobHistory:
                 }
                 for uid, totals in operators.items()
             },
+            "splits": metrics.splits.to_json(),
             "tasks": [
                 {
                     **_plain(task),
@@ -337,7 +343,8 @@ def failure_facts(failure: Failure) -> JsonObject:
 def error_facts(error: BaseException) -> JsonObject:
     """An error with its parts, where it happened and the user's code; passwords are masked."""
     own = error if isinstance(error, HeadraceError) else None
-    cause = error.__cause__ if isinstance(error, UserFunctionError) else None
+    user_error = error if isinstance(error, UserFunctionError) else None
+    cause = None if user_error is None else user_error.__cause__
     trace = "".join(traceback.format_exception(error))
     return {
         "type": type(cause or error).__name__,
@@ -346,9 +353,10 @@ def error_facts(error: BaseException) -> JsonObject:
         "where": None if own is None else _text(own.where),
         "fix": None if own is None else _text(own.fix),
         "stacktrace": masked_text(trace[-_MOST_TRACE:]),
-        "task": (error.step or None) if isinstance(error, UserFunctionError) else None,
-        "code": error.code if isinstance(error, UserFunctionError) else None,
-        "raised_at": error.raised_at if isinstance(error, UserFunctionError) else None,
+        "task": None if user_error is None else user_error.step or None,
+        "code": None if user_error is None else user_error.code,
+        "raised_at": None if user_error is None else user_error.raised_at,
+        "machine": None if user_error is None else user_error.machine or None,
     }
 
 

@@ -24,11 +24,14 @@ from headrace.control.job_state import check_transition, is_terminal
 from headrace.control.metrics import JobMetrics
 from headrace.control.restart import is_worth_another_try, make_backoff
 from headrace.errors import HeadraceError, JobError
+from headrace.spi.executor import WorkDone
+from headrace.spi.host import CountsTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from headrace.common.opaque import JsonObject
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.control.attempt import Attempt
     from headrace.control.savepoints import StoredSavepoint
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _KEPT_FAILURES = 16
+_LOOK_S = 0.02
 _running: set[Job] = set()
 
 
@@ -134,6 +138,24 @@ class Job:
         """Whether the first batch is over, or the sources had nothing for one."""
         return self.metrics.batches > 0 or (self._run is not None and self._run.is_waiting)
 
+    def work_done(self) -> WorkDone:
+        """How far it is."""
+        operators, _ = self.metrics.totals()
+        run = self._run
+        done, known = run.tasks() if isinstance(run, CountsTasks) else (0, 0)
+        return WorkDone(
+            epochs=self.metrics.batches,
+            records=max((each.records_in for each in operators.values()), default=0),
+            tasks_done=done,
+            tasks=known,
+        )
+
+    @property
+    def waits_for(self) -> str | None:
+        """What its tasks wait for before they can start; None if they need not wait."""
+        run = self._run
+        return run.waits_for if run is not None and self._status is JobStatus.RUNNING else None
+
     def start(self) -> None:
         """Start the first attempt, and watch it from a thread of its own."""
         try:
@@ -176,6 +198,49 @@ class Job:
             self._stopping = drain
             self._attempt.stop(drain=drain)
 
+    def checkpoint(self) -> int:
+        """Have a checkpoint with all that was processed so far; its number.
+
+        A long epoch ends now; of short ones, the one that is running counts, or the last one if
+        the sources have nothing for another.
+
+        Raises:
+            JobError: the job does not run, or failed or ended before there was such a checkpoint.
+        """
+        run = self._run
+        if self.in_batch_mode:
+            raise JobError(f"job {self.name!r} runs in BATCH mode, which makes no checkpoints")
+        if run is None or self._status is not JobStatus.RUNNING:
+            raise JobError(
+                f"job {self.name!r} is {self._status.name}, so it makes no checkpoint",
+                fix=None if is_terminal(self._status) else "wait until it runs",
+            )
+        before = self.metrics.checkpoints.last("completed")
+        run.finish_epoch()
+        while (found := self._checkpoint_since(before, run)) is None:
+            if self._run is not run or self._status is not JobStatus.RUNNING:
+                raise JobError(
+                    f"job {self.name!r} failed or ended before its checkpoint was made: it is "
+                    f"{self._status.name}"
+                )
+            self._ended.wait(_LOOK_S)
+        return found
+
+    def _checkpoint_since(self, before: JsonObject | None, run: Run) -> int | None:
+        """The number of a newer checkpoint, or of the last one if there will be no other."""
+        # looked at first: an epoch that is committed in between is newer
+        is_waiting = run.has_short_epochs and run.is_waiting and not run.in_epoch
+        last = self.metrics.checkpoints.last("completed")
+        if last is not None and (last is not before or is_waiting):
+            return int(last["id"])
+        if is_waiting:
+            raise JobError(
+                f"the sources of job {self.name!r} have given nothing yet, so there is nothing "
+                "to make a checkpoint of",
+                fix="ask again after its first batch",
+            )
+        return None
+
     def savepoint(self, folder: str | None = None) -> StoredSavepoint:
         """Write a savepoint of the newest committed batch; the job keeps running."""
         if is_terminal(self._status):
@@ -196,7 +261,9 @@ class Job:
         began_ms = wall_clock()
         more = {} if paused is None else {"paused": paused}
         taken = self._take_savepoint(folder, drained=drained, **more)
-        self.metrics.checkpoints.saved(self.metrics.last_batch_id, began_ms, taken.location)
+        self.metrics.checkpoints.saved(
+            self.metrics.last_batch_id, began_ms, taken.location, taken.bytes
+        )
         return taken
 
     def stop_with_savepoint(

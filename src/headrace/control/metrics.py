@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
+from headrace.common.constants import MIN_LONG_VALUE
 from headrace.control.accumulators import AccumulatorTotals
 from headrace.control.checkpoint_history import CheckpointHistory
 from headrace.control.rates import RateWindow
+from headrace.control.split_times import SplitTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
     from headrace.plan.vertices import Vertex
     from headrace.spi.host import TaskReport
 
-__all__ = ["NO_TIME", "JobMetrics", "OperatorTotals", "SubtaskTotals", "TaskTotals"]
+__all__ = ["JobMetrics", "OperatorTotals", "SubtaskTotals", "TaskTotals"]
 
-NO_TIME = -(1 << 63)
+# tasks first tell of themselves after so long
+_SHORTEST_MS = 1_000
 # (level, uid of the source or "", subtask)
 TaskKey = tuple[int, str, int]
 _Report = tuple[int, "dict[str, JsonObject]"]
@@ -100,7 +103,7 @@ class OperatorTotals:
     def watermark(self) -> int:
         """The lowest of the subtasks that have one."""
         found = [each.watermark for each in self.subtasks.values() if each.watermark is not None]
-        return min(found, default=NO_TIME)
+        return min(found, default=MIN_LONG_VALUE)
 
     @property
     def counters(self) -> dict[str, float]:
@@ -182,6 +185,7 @@ class JobMetrics:
         self.tasks: dict[TaskKey, TaskTotals] = {}
         self._accumulators = AccumulatorTotals()
         self.checkpoints = CheckpointHistory()
+        self.splits = SplitTimes()
         self.batches = 0
         self.restarts = 0
         self.last_batch_id = -1
@@ -189,6 +193,7 @@ class JobMetrics:
         self.last_batch_ms = 0.0
         self.changes = 0  # grows with everything that somebody could show
         self._began_ms: int | None = None  # when the batch that runs began
+        self._began_s: float | None = None  # the same by a clock that never goes back
         self._running: dict[tuple[int, TaskKey], tuple[TaskReport, dict[str, JsonObject]]] = {}
         self._rates = RateWindow()
 
@@ -197,7 +202,7 @@ class JobMetrics:
     def begin_batch(self, batch_id: int) -> None:
         """A batch is about to run; in continuous mode: an epoch is about to end."""
         with self._lock:
-            self._began_ms = wall_clock()
+            self._began_ms, self._began_s = wall_clock(), time.monotonic()
         self.checkpoints.begin(batch_id)
 
     def fail_batch(self, batch_id: int, error: BaseException | None) -> None:
@@ -208,7 +213,7 @@ class JobMetrics:
             error: why; None if the job was told to end.
         """
         with self._lock:
-            self._began_ms = None
+            self._began_ms = self._began_s = None
         if error is None:
             self.checkpoints.abandon()
         else:
@@ -224,13 +229,14 @@ class JobMetrics:
         """A batch was committed: take in what its tasks counted, unless it is a repetition."""
         now_s = time.monotonic()
         with self._lock:
-            self._began_ms = None
+            self._began_ms = self._began_s = None
             if batch_id <= self.last_batch_id:
                 return
-            if not self.batches:
-                self._rates.begin(now_s - milliseconds / 1000)
+            if not self._rates.has_begun:
+                self._rates.begin(now_s - max(milliseconds, _ran_ms(tasks)) / 1000)
             for subtask, report in reports:
                 self._add_report(self.operators, subtask, report)
+                self.splits.take(report)
                 for uid, content in report.items():
                     self._accumulators.add(uid, subtask, content["accumulators"])
             behind = behind_ms(tasks)
@@ -250,9 +256,10 @@ class JobMetrics:
         with self._lock:
             if epoch <= self.last_batch_id:
                 return
-            if not self._running and not self.batches:
-                self._rates.begin(time.monotonic() - 1.0)
+            if not self._rates.has_begun:
+                self._rates.begin(time.monotonic() - max(_SHORTEST_MS, _ran_ms([task])) / 1000)
             self._running[epoch, _key(task)] = (task, report)
+            self.splits.take(report)
             self.changes += 1
 
     def forget_running(self) -> None:
@@ -323,7 +330,7 @@ class JobMetrics:
         with self._lock:
             if self._running:  # an epoch that is committed notes itself
                 self._rates.note(now_s, self._numbers(*self._with_running()))
-            return self._rates.rates(now_s)
+            return self._rates.rates(now_s, now_s if self._began_s is None else self._began_s)
 
     @staticmethod
     def _numbers(
@@ -376,6 +383,11 @@ def time_shares(busy: float, pressed: float) -> JsonObject:
         "backPressuredTimeMsPerSecond": round(pressed),
         "idleTimeMsPerSecond": 1000 - round(busy) - round(pressed),
     }
+
+
+def _ran_ms(tasks: Iterable[TaskReport]) -> int:
+    """How long an epoch ran.  Where epochs overlap, its end is only a moment of that."""
+    return max((task.ended_ms - task.began_ms for task in tasks if not task.in_steps), default=0)
 
 
 def _busiest_tasks(

@@ -33,6 +33,11 @@ class RateWindow:
         self._samples.append((now_s, {}))
         self._newest = (now_s, {})
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is known since when numbers are counted."""
+        return bool(self._samples)
+
     def note(self, now_s: float, numbers: Numbers) -> None:
         """Numbers have changed."""
         last_s = self._samples[-1][0] if self._samples else now_s
@@ -43,17 +48,21 @@ class RateWindow:
         while len(self._samples) > 1 and self._samples[1][0] <= now_s - self._window_s:
             self._samples.popleft()
 
-    def rates(self, now_s: float) -> Numbers:
+    def rates(self, now_s: float, until_s: float | None = None) -> Numbers:
         """How much each number grew a second.
 
-        A window ends with the newest numbers: what runs now has not been counted yet.  If that is
-        long ago it ends now.
+        Args:
+            now_s: the clock.
+            until_s: until when nothing can be missing; None for the moment of the newest numbers,
+                as what runs now has not been counted yet.  If that is long ago, it is now.
         """
         then_s, before = self._samples[0] if self._samples else self._newest
         newest_s, newest = self._newest
-        end_s = newest_s if now_s - newest_s < max(_QUIET_S, 2 * self._gap_s()) else now_s
-        if end_s == now_s:
-            then_s, before = self._in_window(now_s)
+        end_s = newest_s if until_s is None else max(newest_s, until_s)
+        if now_s - end_s >= max(_QUIET_S, 2 * self._gap_s()):
+            end_s = now_s
+        if end_s != newest_s:
+            then_s, before = self._in_window(end_s)
         passed_s = max(end_s - then_s, 1e-3)
         return {
             key: tuple(
@@ -67,8 +76,8 @@ class RateWindow:
         """From the sample before the newest numbers to them."""
         return self._newest[0] - self._samples[-1][0] if self._samples else 0.0
 
-    def _in_window(self, now_s: float) -> tuple[float, Numbers]:
-        """What the numbers were when the window that ends now began."""
-        begin_s = now_s - self._window_s
+    def _in_window(self, end_s: float) -> tuple[float, Numbers]:
+        """What the numbers were when the window that ends then began."""
+        begin_s = end_s - self._window_s
         known = [sample for sample in (*self._samples, self._newest) if sample[0] <= begin_s]
         return (begin_s, known[-1][1]) if known else self._samples[0]

@@ -14,18 +14,16 @@ if TYPE_CHECKING:
 
 
 def get_field(field: int | str) -> Callable[[Any], Any]:
-    """A function that reads the field; position 0 of a plain number is the number itself."""
+    """A function that reads the field; position 0 of a plain value is the value itself."""
 
     def read(record: Any) -> Any:
+        if field == 0 and _is_plain(record):
+            return record
         try:
-            if field == 0 and isinstance(record, str):
-                return record
             if isinstance(field, str) and not isinstance(record, Row | dict):
                 return getattr(record, field)
             return record[field]
         except (TypeError, IndexError, KeyError, AttributeError) as error:
-            if field == 0 and isinstance(record, int | float | str):
-                return record
             raise _no_field(field, record) from error
 
     return read
@@ -44,13 +42,20 @@ def with_field(field: int | str) -> Callable[[Any, Any], Any]:
             return (*record[:field], value, *record[field + 1 :])
         if dataclasses.is_dataclass(record) and not isinstance(record, type):
             return dataclasses.replace(record, **{str(field): value})
-        if isinstance(record, int | float | str):
+        if _is_plain(record):
             return value
         changed = copy.copy(record)
         changed[field] = value
         return changed
 
     return write
+
+
+def _is_plain(record: Any) -> bool:
+    """Whether a record has no fields, such as numbers of any kind, texts, bytes and times."""
+    if isinstance(record, str | bytes | bytearray):
+        return True
+    return not hasattr(record, "__getitem__") and not dataclasses.is_dataclass(record)
 
 
 def _no_field(field: int | str, record: Any) -> InvalidArgumentError:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from headrace.errors import TypeMismatchError
+from headrace.errors import UnserializableRecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,11 +26,36 @@ _MOVED = {"headrace.datastream.window.": "headrace.api.window."}
 
 
 def loads(content: Any) -> Any:
-    """What `dumps` made bytes of, also in earlier versions."""
+    """What `dumps` made bytes of, also in earlier versions.
+
+    Raises:
+        UnserializableRecordError: what makes the user's object again is not here, or raises.
+    """
     try:
         return pickle.loads(content)
     except (ModuleNotFoundError, AttributeError):
+        return _loaded_slowly(content)
+    except (pickle.UnpicklingError, EOFError):
+        raise  # no object of the user's is at fault
+    except Exception as error:
+        raise _not_made_again(error) from error
+
+
+def _loaded_slowly(content: Any) -> Any:
+    try:
         return _OfEarlierVersion(io.BytesIO(content)).load()
+    except Exception as error:
+        raise _not_made_again(error) from error
+
+
+def _not_made_again(error: Exception) -> UnserializableRecordError:
+    return UnserializableRecordError(
+        "an object cannot be made again from the bytes that another process wrote: "
+        f"{type(error).__name__}: {error}",
+        fix="classes of the program travel to the workers, functions do not: let __reduce__ name "
+        "the class itself, or put the function that it names into a module that workers can "
+        "import (python.files, or a file beside the program)",
+    )
 
 
 class _OfEarlierVersion(pickle.Unpickler):
@@ -45,7 +70,7 @@ def dumps(content: Any) -> bytes:
     """Pickle with C speed where possible, by value where needed."""
     try:
         return pickle.dumps(content, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except Exception:  # __reduce__ and __getstate__ are the user's, and may raise anything
         return _by_value(content)
 
 
@@ -53,7 +78,7 @@ def _by_value(content: Any) -> bytes:
     try:
         return bytes(cloudpickle.dumps(content, 5))
     except Exception as error:
-        raise TypeMismatchError(
+        raise UnserializableRecordError(
             f"records cannot leave this process: {error}",
             fix="map the records to plain values (numbers, text, dicts, rows) first",
         ) from error

@@ -21,6 +21,7 @@ from headrace.datastream.arguments import check_instance
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_builder import Origin, as_type
+from headrace.datastream.unexecuted import watch
 from headrace.errors import InvalidArgumentError
 from headrace.graph.nodes import Step
 from headrace.graph.stream_graph import StreamGraph
@@ -61,6 +62,7 @@ class StreamExecutionEnvironment:
         self._config = ExecutionConfig(self._configuration)
         self._checkpoint_config = CheckpointConfig(self._configuration)
         self._local_parallelism = min(os.cpu_count() or 1, 8)
+        watch(self)
 
     @staticmethod
     def get_execution_environment(
@@ -434,6 +436,7 @@ class StreamExecutionEnvironment:
 
     def _explain(self, *, as_json: bool) -> str:
         program = self._graph.reachable_from(self._graph.sinks())
+        self._graph.note_looked_at()
         return executor().explain(program, self.job_spec("explain"), as_json=as_json)
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ from headrace.dispatcher.job_store import (
 )
 from headrace.dispatcher.leadership import Alone
 from headrace.dispatcher.operations import Operation, Operations
-from headrace.dispatcher.program_store import ProgramStore, unpack
+from headrace.dispatcher.program_store import ZIP_ENTRY, ProgramStore, unpack
 from headrace.dispatcher.reactive import ReactiveMode
 from headrace.dispatcher.zookeeper import ZooKeeperElection
 from headrace.errors import (
@@ -43,11 +43,12 @@ from headrace.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from headrace.common.opaque import JsonObject
     from headrace.control.registry import JobRecord
     from headrace.dispatcher.leadership import Election, Leader
+    from headrace.dispatcher.operations import Kind
     from headrace.dispatcher.settings import ClusterSettings
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,12 @@ _LOOK_EVERY_S = 0.25
 # savepoints take as long as their state is large: whoever asks may stop waiting, the job does not
 _PATIENCE_S = 24 * 3600.0
 _STOP_S = 120.0
+# what an operation does, in a sentence that says why it cannot
+_ASKED: dict[Kind, str] = {
+    "savepoint": "take a savepoint of",
+    "checkpoint": "make a checkpoint of",
+    "stop": "stop",
+}
 
 
 class Dispatcher:
@@ -280,7 +287,7 @@ class Dispatcher:
         else:
             copy = folder.parent / program.name  # what workers on other machines get
             copy.write_bytes(self.programs.path(program.id).read_bytes())
-            entry = entry if entry not in ("", program.name) else "__main__.py"
+            entry = entry if entry not in ("", program.name) else ZIP_ENTRY
         if ":" not in entry and not (folder / entry).is_file():
             self._store.forget(submission.job_id)
             raise InvalidArgumentError(
@@ -346,13 +353,38 @@ class Dispatcher:
         operation_id: str | None = None,
     ) -> Operation:
         """End a job after its running batch; the result is {"savepoint": location or None}."""
-        own_id = self._running_job(job_id, "stop").job_id
-        return self._operations.begin(
-            own_id,
+        return self._begin(
+            job_id,
             "stop",
-            lambda: self._stop(own_id, drain=drain, savepoint=savepoint, folder=folder),
+            lambda own_id: self._stop(own_id, drain=drain, savepoint=savepoint, folder=folder),
             operation_id,
         )
+
+    def _begin(
+        self,
+        job_id: str,
+        kind: Kind,
+        work: Callable[[str], JsonObject],
+        operation_id: str | None,
+    ) -> Operation:
+        """Begin something with a running job; for another job, as in Flink, it is what failed.
+
+        Args:
+            job_id: whose.
+            kind: what.
+            work: does it, with the id under which the job runs.
+            operation_id: of the client's choice.
+
+        Raises:
+            NotLeaderError: this dispatcher does not lead.
+        """
+        try:
+            own_id = self._running_job(job_id, _ASKED[kind]).job_id
+        except NotLeaderError:
+            raise
+        except JobError as refused:
+            return self._operations.refuse(job_id, kind, refused, operation_id)
+        return self._operations.begin(own_id, kind, lambda: work(own_id), operation_id)
 
     def _stop(self, job_id: str, *, drain: bool, savepoint: bool, folder: str | None) -> JsonObject:
         arguments: JsonObject = {"drain": drain}
@@ -381,9 +413,8 @@ class Dispatcher:
         operation_id: str | None = None,
     ) -> Operation:
         """Take a savepoint; the result is {"savepoint": location}."""
-        own_id = self._running_job(job_id, "take a savepoint of").job_id
 
-        def work() -> JsonObject:
+        def work(own_id: str) -> JsonObject:
             found = ask(
                 self.registry, own_id, "savepoint", {"folder": folder}, timeout_s=_PATIENCE_S
             )
@@ -391,7 +422,16 @@ class Dispatcher:
                 ask(self.registry, own_id, "cancel")
             return found
 
-        return self._operations.begin(own_id, "savepoint", work, operation_id)
+        return self._begin(job_id, "savepoint", work, operation_id)
+
+    def checkpoint(self, job_id: str, *, operation_id: str | None = None) -> Operation:
+        """Have a checkpoint of now; the result is {"checkpoint": its number}."""
+        return self._begin(
+            job_id,
+            "checkpoint",
+            lambda own_id: ask(self.registry, own_id, "checkpoint", timeout_s=_PATIENCE_S),
+            operation_id,
+        )
 
     def rescale(
         self, job_id: str, parallelism: int, *, operation_id: str | None = None
@@ -462,7 +502,7 @@ class Dispatcher:
         return {"savepoint": stopped["savepoint"], "job_id": successor.job_id}
 
     def operation(self, operation_id: str, job_id: str | None = None) -> Operation:
-        """What has become of a savepoint, stop or rescale."""
+        """What has become of a savepoint, checkpoint, stop or rescale."""
         return self._operations.get(operation_id, job_id)
 
     def log_file(self, job_id: str) -> str | None:

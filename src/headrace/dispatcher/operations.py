@@ -1,4 +1,4 @@
-"""What takes longer than a request may: savepoints, stops and rescales, each with an id to ask for.
+"""What takes longer than a request may: savepoints, checkpoints, stops, each with an id to ask for.
 
 In: work to be done.  Out: an Operation, at once; its result later.  As in Flink, the answers are
 kept for a while after the end, and lost with the dispatcher.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from headrace.common.opaque import JsonObject
 
-Kind = Literal["savepoint", "stop", "rescale", "disposal"]
+Kind = Literal["savepoint", "checkpoint", "stop", "rescale", "disposal", "data set"]
 _KEPT = 1000
 
 
@@ -65,20 +65,35 @@ class Operations:
         operation_id: str | None = None,
     ) -> Operation:
         """Do the work in a thread of its own. A known id gives the operation that has it."""
+        operation, is_new = self._noted(job_id, kind, operation_id)
+        if is_new:
+            threading.Thread(
+                target=_carry_out, args=(operation, work), name=f"headrace-{kind}", daemon=True
+            ).start()
+        return operation
+
+    def refuse(
+        self, job_id: str, kind: Kind, error: BaseException, operation_id: str | None = None
+    ) -> Operation:
+        """An operation that has failed before it began. A known id gives the one that has it."""
+        operation, is_new = self._noted(job_id, kind, operation_id)
+        if is_new:
+            operation.error = error
+        return operation
+
+    def _noted(self, job_id: str, kind: Kind, operation_id: str | None) -> tuple[Operation, bool]:
+        """The operation that has an id, and whether it was made for it."""
         with self._lock:
             known = None if operation_id is None else self._all.get(operation_id)
             if known is not None:
-                return known
+                return known, False
             operation = Operation(
                 operation_id or uuid.uuid4().hex, job_id, kind, round(time.time() * 1000)
             )
             self._all[operation.id] = operation
             while len(self._all) > _KEPT:
                 self._all.popitem(last=False)
-        threading.Thread(
-            target=_carry_out, args=(operation, work), name=f"headrace-{kind}", daemon=True
-        ).start()
-        return operation
+        return operation, True
 
     def get(self, operation_id: str, job_id: str | None = None) -> Operation:
         """One operation.

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,127}\.(py|zip)")
+# What of a zip is run if nothing else is named.
+ZIP_ENTRY = "__main__.py"
 # A small zip can hold a very large file.
 _MOST_BYTES = 1 << 30
 _MOST_FILES = 20_000
@@ -99,6 +101,16 @@ class ProgramStore:
         raise InvalidArgumentError(
             f"there is no program {program_id!r}", where="uploads", fix="upload it first"
         )
+
+    def entry(self, program: StoredProgram) -> str | None:
+        """What runs if nothing else is named; None for a zip without such a script."""
+        if not program.name.endswith(".zip"):
+            return program.name
+        try:
+            with zipfile.ZipFile(self.folder / program.id) as archive:
+                return ZIP_ENTRY if ZIP_ENTRY in archive.namelist() else None
+        except (OSError, zipfile.BadZipFile):
+            return None  # being deleted
 
     def path(self, program_id: str) -> Path:
         """Where the file of a program is."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from headrace.dispatcher.leadership import Leader, LeaderEpochs
 from headrace.errors import EnvironmentSetupError
+from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,7 @@ class ZooKeeperElection:
             ) from None
         self._epochs = LeaderEpochs(folder / "epochs")
         self._address = address
+        self._servers = servers
         self._root = root
         forever = {"max_tries": -1, "max_delay": 2.0}
         self._client = KazooClient(
@@ -165,6 +167,9 @@ class ZooKeeperElection:
 
     def _lead_once(self) -> None:
         """Wait for the lead, lead until the session is lost or this dispatcher ends."""
+        with told_when_long(f"ZooKeeper at {self._servers} to answer", at_most(None)):
+            while not (self._connected or self._over.is_set()):
+                self._over.wait(_POLL_S)
         if not self._connected:
             return
         self._lost.clear()

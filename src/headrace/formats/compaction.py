@@ -1,7 +1,7 @@
 """Merges several committed files into one, streaming.
 
-In: paths of pending files (connectors/files/committer.py).  Out: one file.  Used by
-connectors/files/sink.py, where `FileCompactor` chooses between these.
+In: paths of pending files (connectors/files/committer.py).  Out: one file.  `FileCompactor` of
+connectors/files/sink_options.py chooses between these.
 """
 
 from __future__ import annotations

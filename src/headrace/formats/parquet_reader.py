@@ -19,7 +19,8 @@ __all__ = ["ParquetColumnarRowInputFormat"]
 class ParquetColumnarRowInputFormat(BulkFormat):
     """Reads rows from Parquet files, only the columns that the type names.
 
-    A column that a file does not have is None; one of another type fails.
+    A column that a file does not have is None, and a warning tells of it when the job starts; one
+    of another type fails.
 
     Args:
         row_type: ``Types.ROW_NAMED(...)``, a dataclass or NamedTuple, or a table row type; nested

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import ssl
-import time
 from typing import TYPE_CHECKING, Any
 from urllib import error as url_error
 from urllib import request
@@ -17,17 +15,17 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from headrace.errors import ConnectorError, InvalidArgumentError
 from headrace.formats.avro_schema import AvroSchema
-from headrace.io.server_calls import without_password
+from headrace.io.server_calls import Retries, call_with_retries, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["SchemaNotFoundError", "SchemaRegistryClient"]
 
-_LOG = logging.getLogger(__name__)
 _JSON = "application/vnd.schemaregistry.v1+json"
 _TIMEOUT_S = 20.0
-_WAITS_S = (0.2, 1.0, 3.0)  # between tries: a registry that is restarted is back by then
+# a registry that is restarted is back by then
+_RETRIES = Retries(attempts=4, first_delay_s=0.5)
 _KNOWN = {
     "basic.auth.credentials.source": "USER_INFO or URL",
     "basic.auth.user.info": "user:password",
@@ -90,32 +88,25 @@ class SchemaRegistryClient:
         return {**self.__dict__, "_tls": None}
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
-        for wait_s in (*_WAITS_S, None):
-            try:
-                return self._once(method, path, body)
-            except (url_error.URLError, TimeoutError, ConnectionError, ValueError) as error:
-                refusal = self._refusal(path, error)
-                if refusal is not None:
-                    raise refusal from error
-                if wait_s is None:
-                    raise ConnectorError(
-                        f"the schema registry does not answer: {_reason(error)}",
-                        where=self._shown(path),
-                        fix="check that it runs, and that this machine and the workers reach it",
-                    ) from error
-                _LOG.warning(
-                    "the schema registry at %s does not answer (%s); trying again in %s s",
-                    self._shown(path), _reason(error), wait_s,
-                )  # fmt: skip
-                time.sleep(wait_s)
-        raise AssertionError
+        try:
+            return call_with_retries(
+                lambda: self._once(method, path, body),
+                _RETRIES,
+                passes=_passes,
+                what=f"the schema registry at {self._shown(path)}",
+                longest_try_s=self._timeout_s(),
+            )
+        except (url_error.URLError, TimeoutError, ConnectionError, ValueError) as error:
+            raise self._explained(path, error) from error
+
+    def _timeout_s(self) -> float:
+        return int(self._configs.get("request.timeout.ms", _TIMEOUT_S * 1000)) / 1000
 
     def _once(self, method: str, path: str, body: Any) -> Any:
         data = None if body is None else json.dumps(body).encode()
         # The scheme was checked to be http or https.
         asked = request.Request(self._url + path, data, self._headers, method=method)
-        timeout_s = int(self._configs.get("request.timeout.ms", _TIMEOUT_S * 1000)) / 1000
-        with request.urlopen(asked, timeout=timeout_s, context=self._context()) as answer:
+        with request.urlopen(asked, timeout=self._timeout_s(), context=self._context()) as answer:
             return json.load(answer)
 
     def _context(self) -> ssl.SSLContext | None:
@@ -127,16 +118,20 @@ class SchemaRegistryClient:
                 self._tls.load_cert_chain(certificate, key, word)
         return self._tls
 
-    def _refusal(self, path: str, error: Exception) -> ConnectorError | None:
-        """The error to raise for an answer that another try would not change."""
+    def _explained(self, path: str, error: Exception) -> ConnectorError:
+        if _passes(error):
+            return ConnectorError(
+                f"the schema registry does not answer: {_reason(error)}",
+                where=self._shown(path),
+                fix="check that it runs, and that this machine and the workers reach it",
+            )
         if isinstance(error, url_error.URLError) and isinstance(error.reason, ssl.SSLError):
             return ConnectorError(
                 f"the schema registry's certificate is not trusted: {error.reason}",
                 where=self._shown(path),
                 fix="give the file of its authority as ssl.ca.location",
             )
-        if not isinstance(error, url_error.HTTPError) or error.code >= 500 or error.code == 429:
-            return None
+        assert isinstance(error, url_error.HTTPError)
         said = f"{error.code} {_message(error)}"
         if error.code in (401, 403):
             return ConnectorError(
@@ -209,6 +204,15 @@ def _headers(configs: Mapping[str, str], user_info: str | None) -> dict[str, str
     elif user_info is not None:
         headers["Authorization"] = f"Basic {base64.b64encode(user_info.encode()).decode()}"
     return headers
+
+
+def _passes(error: Exception) -> bool:
+    """Whether another try may end otherwise."""
+    if isinstance(error, url_error.HTTPError):
+        return error.code >= 500 or error.code == 429
+    if isinstance(error, url_error.URLError):
+        return not isinstance(error.reason, ssl.SSLError)
+    return isinstance(error, (TimeoutError, ConnectionError, ValueError))
 
 
 def _message(error: url_error.HTTPError) -> str:

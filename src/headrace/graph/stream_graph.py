@@ -19,7 +19,10 @@ class StreamGraph:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.read_by_tables = False  # then a step without a consumer may have one in SQL
         self._next_id = 1
+        self._looked_at = 0  # the newest step that somebody has looked at without executing it
+        self._executed = False
 
     def next_id(self) -> int:
         """A number for the next step; ids are never reused within an environment."""
@@ -71,8 +74,21 @@ class StreamGraph:
     def cut_off(self, ends: list[Step]) -> StreamGraph:
         """The part that feeds `ends`, for a job of its own; the ends are no longer part of this."""
         part = self.reachable_from(ends)
+        self._executed = True
         self.steps = [step for step in self.steps if step not in ends]
         return part
+
+    def note_looked_at(self) -> None:
+        """Somebody wanted to see the program, and not to execute it."""
+        self._looked_at = self._next_id - 1
+
+    def left_out(self) -> list[Step]:
+        """What waits for an `execute()`: sinks, or the last steps of a program that has none."""
+        sinks = [step for step in self.sinks() if step.id > self._looked_at]
+        if sinks or self._executed or self._looked_at or self.read_by_tables:
+            return sinks
+        consumed = {edge.origin.id for step in self.steps for edge in step.inputs}
+        return [step for step in self.steps if step.id not in consumed]
 
     def outputs_of(self, step: Step) -> Iterator[tuple[Step, Edge]]:
         """Every (consumer, edge) that takes records of `step`."""

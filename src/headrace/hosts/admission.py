@@ -15,14 +15,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from headrace.errors import ConnectorError, HeadraceError
-from headrace.runtime.metrics import OperatorMetrics
 from headrace.runtime.operators.base import user_code_error
 from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from headrace.common.opaque import JsonObject
     from headrace.spi.python_source import Offset, Position
 
 T = TypeVar("T")
@@ -34,7 +32,6 @@ __all__ = [
     "latest_position",
     "next_offsets",
     "next_position",
-    "pending_report",
     "ranges_between",
     "share_fairly",
     "spread_evenly",
@@ -167,22 +164,6 @@ def cut_range(
         low = high
 
 
-def pending_report(
-    uid: str, source: PythonSource, position: Position, latest: Position
-) -> tuple[int, dict[str, JsonObject]]:
-    """What waits behind a batch's end: of all splits, and of the one that is furthest behind.
-
-    Under Flink's name, and under that of Kafka's consumers.
-    """
-    waiting = [
-        max(0, source.records_between(split, position[split], end))
-        for split, end in latest.items()
-        if split in position
-    ]
-    gauges = {"pendingRecords": sum(waiting), "records-lag-max": max(waiting, default=0)}
-    return 0, {uid: OperatorMetrics(gauges=gauges).report()}
-
-
 def ranges_between(
     source: PythonSource, start: Position, end: Position
 ) -> Iterator[tuple[str, Offset, Offset]]:
@@ -282,6 +263,7 @@ def _went_backwards(
     return ConnectorError(
         f"split {split!r} of {source.describe()} ends at offset {latest}, but the checkpoint says "
         f"that it was already read up to {start}",
-        fix="restore the missing data, or start the job without its checkpoint; offsets: "
+        fix="the checkpoint is good, keep it: the source is asked again when the job starts again. "
+        "If records are missing there, bring them back, or correct where it reads; offsets: "
         f"{json.dumps({split: latest})}",
     )

@@ -13,6 +13,7 @@ hosts/spark/sources/alignment_files.py).  Imports no pyspark.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -131,9 +132,15 @@ class Board:
         # rebuilt on open, both: by the first epoch
         self._marks: Marks = {}
         self._posts: dict[str, dict[str, Post]] = {}  # by source
+        # in continuous mode every task reports in a thread of its own
+        self._noting = threading.Lock()
 
     def note(self, reported: Mapping[str, Mapping[str, AlignedSplit]]) -> None:
-        """Take in what the tasks of an epoch reported."""
+        """Take in what tasks reported."""
+        with self._noting:
+            self._note(reported)
+
+    def _note(self, reported: Mapping[str, Mapping[str, AlignedSplit]]) -> None:
         now = self.clock()
         marks = {group: dict(splits) for group, splits in self._marks.items()}
         for group, splits in reported.items():

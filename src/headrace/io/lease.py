@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import threading
 import time
 import uuid
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import CheckpointLockedError, ConnectorError, JobError
 from headrace.io.processes import Process, this_process
+from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,6 +80,9 @@ class Lease:
         self._token = uuid.uuid4().hex
         self._beat = 0
         self._renewed_at = clock()
+        # one thread renews, another one releases: a lock that was given up must not come back
+        self._changing = threading.Lock()
+        self._released = False
 
     # --- the owner's side --------------------------------------------------------------------
 
@@ -113,8 +118,11 @@ class Lease:
                 renew for a whole lease; so it must stop at once.
             ConnectorError: not this time; to be tried again.
         """
-        if self._clock() - self._renewed_at < self.renew_every_s:
-            return
+        with self._changing:
+            if not self._released and self._clock() - self._renewed_at >= self.renew_every_s:
+                self._renew()
+
+    def _renew(self) -> None:
         try:
             self._check_own()
             self._beat += 1
@@ -145,7 +153,8 @@ class Lease:
 
     def release(self) -> None:
         """Release the directory, unless another driver has it by now."""
-        with contextlib.suppress(ConnectorError):  # it may be gone with the job
+        with self._changing, contextlib.suppress(ConnectorError):  # it may be gone with the job
+            self._released = True
             held = self._read()
             if held is not None and held.token == self._token:
                 self._storage.delete(LOCK_FILE)
@@ -173,7 +182,11 @@ class Lease:
 
     def _watch(self, held: _Held) -> None:
         """The owner is on another machine: it has one lease to show a sign of life."""
-        deadline = self._clock() + held.lease_s
+        what = f"{held.owner}, who may run on {self._storage}, to show that it lives"
+        with told_when_long(what, at_most(held.lease_s, "headrace.checkpoint.lease")):
+            self._watch_until(held, self._clock() + held.lease_s)
+
+    def _watch_until(self, held: _Held, deadline: float) -> None:
         while self._clock() < deadline:
             self._sleep(_POLL_S)
             now = self._read()

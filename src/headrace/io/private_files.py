@@ -1,7 +1,6 @@
 """Files with secrets: written as a whole, and readable for nobody but their owner.
 
 In: plain data.  Out: the file with mode 0600, from its first moment on.
-Used by dispatcher/job_store.py, rest/access.py and cli/run.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which process a job belongs to, and whether it still lives.
 
 In: host, pid and start of a process, as a file on disk has them.  Out: alive, dead or unknown.
-Used by io/lease.py and control/registry.py; those who start drivers do it here, too.
 """
 
 from __future__ import annotations
@@ -54,6 +53,11 @@ class Process:
 def this_host() -> str:
     """The name of this machine."""
     return socket.gethostname()
+
+
+def here() -> str:
+    """This machine and this process, as ``host:pid``: how tasks say where they run."""
+    return f"{this_host()}:{os.getpid()}"
 
 
 def this_process() -> Process:

@@ -1,7 +1,7 @@
 """What all sinks of servers share: client libraries, patience, texts without passwords.
 
 In: a call that may fail because a server is away for a moment.  Out: its result, or its last error.
-Used by connectors/redis/client.py and those of other servers.  Staging: spi/staging.py
+Staging: spi/staging.py
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headrace.errors import EnvironmentSetupError
+from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +30,9 @@ ConnectionT = TypeVar("ConnectionT")
 
 _log = logging.getLogger(__name__)
 
+# Of the servers that this process has called: those whose last call was answered.
+_answering: set[str] = set()
+
 
 @dataclass(frozen=True, slots=True)
 class Retries:
@@ -38,11 +42,13 @@ class Retries:
         attempts: how often a call is made in all; the default gives up after some 6 seconds.
         first_delay_s: the first pause; each later one is twice as long.
         longest_delay_s: no pause is longer.
+        within_s: no attempt begins later than this after the first; None for no such limit.
     """
 
     attempts: int = 6
     first_delay_s: float = 0.2
     longest_delay_s: float = 5.0
+    within_s: float | None = None
 
     def delays_s(self) -> Iterator[float]:
         """The pauses between the attempts."""
@@ -51,9 +57,31 @@ class Retries:
             # Many workers lose a server at the same moment; they should not all return at once.
             yield delay_s * random.uniform(0.8, 1.2)
 
+    def delays_within(self, since: float) -> Iterator[float]:
+        """The pauses that end in time, if the first attempt was at `since`."""
+        for delay_s in self.delays_s():
+            if self.within_s is not None and time.monotonic() + delay_s > since + self.within_s:
+                return
+            yield delay_s
+
+    def described(self, longest_try_s: float | None) -> str:
+        """In words, given how long one attempt can take: ``for 6 tries of 10 s at most``."""
+        if self.within_s is not None:
+            return at_most(self.within_s)
+        tries = "one try" if self.attempts == 1 else f"{self.attempts} tries"
+        return f"for {tries}" + (
+            "" if longest_try_s is None else f" of {longest_try_s:g} s at most"
+        )
+
 
 def call_with_retries(
-    action: Callable[[], T], retries: Retries, *, passes: Callable[[Exception], bool], what: str
+    action: Callable[[], T],
+    retries: Retries,
+    *,
+    passes: Callable[[Exception], bool],
+    what: str,
+    longest_try_s: float | None = None,
+    answers: bool = False,
 ) -> T:
     """Calls until it works, the error will not pass by itself, or the patience is over.
 
@@ -61,17 +89,28 @@ def call_with_retries(
         action: must leave nothing behind when it fails, or find it again.
         retries: the patience.
         passes: whether an error may be gone a moment later.
-        what: the call in words, for the log.
+        what: who is called and what for, for the log.
+        longest_try_s: how long one call waits for a server that does not answer, if that is known.
+        answers: whether the server is known to answer. Then a long silence is work, and only
+            calls that failed are told in the log.
     """
-    for delay_s in retries.delays_s():
-        try:
-            return action()
-        except Exception as error:
-            if not passes(error):
-                raise
-            _log.warning("could not %s; trying again in %.1f s: %s", what, delay_s, error)
-            time.sleep(delay_s)
-    return action()
+    failures: list[Exception] = []
+
+    def last() -> str | None:
+        return str(failures[-1]) if failures else None
+
+    delays_s = retries.delays_within(time.monotonic())
+    with told_when_long(what, retries.described(longest_try_s), last, only_with_reason=answers):
+        while True:
+            try:
+                return action()
+            except Exception as error:
+                delay_s = next(delays_s, None) if passes(error) else None
+                if delay_s is None:
+                    raise
+                failures.append(error)
+                _log.info("waiting for %s; trying again in %.1f s: %s", what, delay_s, error)
+                time.sleep(delay_s)
 
 
 class ServerClient(ABC, Generic[ConnectionT]):
@@ -84,12 +123,21 @@ class ServerClient(ABC, Generic[ConnectionT]):
         where: the server and what is written there, for errors; without a password.
         retries: the patience with a server that is away.
         library_error: the base of all errors of the client library.
+        longest_try_s: how long one call waits for a server that does not answer.
     """
 
-    def __init__(self, where: str, retries: Retries, library_error: type[Exception]) -> None:
+    def __init__(
+        self,
+        where: str,
+        retries: Retries,
+        library_error: type[Exception],
+        *,
+        longest_try_s: float | None = None,
+    ) -> None:
         self.where = where
         self._retries = retries
         self._library_error = library_error
+        self._longest_try_s = longest_try_s
 
     def run(self, what: str, call: Callable[[ConnectionT], T]) -> T:
         """Makes a call; again, a few times, while the server is away.
@@ -102,11 +150,19 @@ class ServerClient(ABC, Generic[ConnectionT]):
             call: gets a connection.
         """
         try:
-            return call_with_retries(
-                lambda: self._once(call), self._retries, passes=self._passes, what=what
+            result = call_with_retries(
+                lambda: self._once(call),
+                self._retries,
+                passes=self._passes,
+                what=f"{self.where} to {what}",
+                longest_try_s=self._longest_try_s,
+                answers=self.where in _answering,
             )
         except self._library_error as error:
+            _answering.discard(self.where)
             raise self._explained(error, what) from error
+        _answering.add(self.where)
+        return result
 
     @abstractmethod
     def _once(self, call: Callable[[ConnectionT], T]) -> T:

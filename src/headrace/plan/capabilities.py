@@ -65,7 +65,7 @@ _EXPRESSIONS = Capability(
 )
 # By the kind of a step; what is not here is a Python function.
 CAPABILITIES: dict[str, Capability] = {
-    "source": Capability(native="a source is read by Spark", python=None),
+    "source": Capability(native="a source is read by the host", python=None),
     "sink": Capability(
         native="the whole program is native, so Spark writes it", python="a sink in Python"
     ),

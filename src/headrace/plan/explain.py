@@ -15,30 +15,34 @@ if TYPE_CHECKING:
     from headrace.graph.stream_graph import StreamGraph
     from headrace.plan.physical import PhysicalPlan
     from headrace.plan.planner import PlanOptions
+    from headrace.spi.host import Carriage
 
 
-def plan_as_text(graph: StreamGraph, options: PlanOptions) -> str:
-    """Levels, chains, exchanges, and where each step runs and why."""
+def plan_as_text(graph: StreamGraph, options: PlanOptions, carriage: Carriage) -> str:
+    """Levels, chains, exchanges, where each step runs and why; in the words of the host."""
     physical = plan(graph, options, expression_types)
     depth = max(physical.levels.values(), default=0)
-    query = (
-        "One batch over the whole input (BATCH mode)" if physical.batch else "One streaming query"
-    )
+    query = "One batch over the whole input (BATCH mode)" if physical.batch else carriage.whole
     lines = [f"{query}, {depth + 1} stage(s), {physical.slots} subtask(s) per stage"]
     if physical.native_job is not None:
         lines[0] = f"{query}, all of it native (Catalyst)"
     for level in range(depth + 1):
-        stateful = level > 0 and not physical.batch
-        host = "transformWithState, one call per subtask" if stateful else "mapInArrow"
-        lines.append(f"level {level}" + ("" if physical.native_job else f"  ({host})"))
+        later = carriage.later_in_batch if physical.batch else carriage.later
+        caller = later if level > 0 else carriage.first
+        lines.append(f"level {level}" + ("" if physical.native_job else f"  ({caller})"))
         for step in physical.graph.steps:
             if physical.levels[step.id] == level:
-                lines.extend(_step_lines(step, physical))
+                lines.extend(_step_lines(step, physical, carriage))
     return "\n".join(lines)
 
 
-def _step_lines(step: Step, physical: PhysicalPlan) -> list[str]:
-    where, why = physical.lowering[step.id]
+def _placed(step: Step, physical: PhysicalPlan, carriage: Carriage) -> tuple[str, str]:
+    """Where a step runs, and why."""
+    return (carriage.engine, carriage.source) if step.is_source else physical.lowering[step.id]
+
+
+def _step_lines(step: Step, physical: PhysicalPlan, carriage: Carriage) -> list[str]:
+    where, why = _placed(step, physical, carriage)
     uid = f" uid={step.uid}" if step.uid else ""
     lines = [f"  [{step.id}] {step.name}{uid}: {where} ({why})  <- {step.call_site}"]
     if step.source is not None:
@@ -56,15 +60,18 @@ def _edge_text(edge: Edge, step: Step, physical: PhysicalPlan) -> str:
     return f"{edge.partitioning.name}{side}, {how}, {edge.record_type}"
 
 
-def plan_as_json(graph: StreamGraph, options: PlanOptions) -> str:
+def plan_as_json(graph: StreamGraph, options: PlanOptions, carriage: Carriage) -> str:
     """Flink's execution plan JSON, with headrace's levels and lowering beside it."""
     check_graph(graph)
     physical = plan(graph, options, expression_types)
-    nodes = [_node(step, physical, options) for step in physical.graph.steps]
+    nodes = [_node(step, physical, options, carriage) for step in physical.graph.steps]
     return json.dumps({"nodes": nodes}, indent=2)
 
 
-def _node(step: Step, physical: PhysicalPlan, options: PlanOptions) -> JsonObject:
+def _node(
+    step: Step, physical: PhysicalPlan, options: PlanOptions, carriage: Carriage
+) -> JsonObject:
+    where, why = _placed(step, physical, carriage)
     kind = "Data Source" if step.is_source else "Data Sink" if step.is_sink else "Operator"
     node: JsonObject = {
         "id": step.id,
@@ -73,8 +80,8 @@ def _node(step: Step, physical: PhysicalPlan, options: PlanOptions) -> JsonObjec
         "contents": step.description or step.name,
         "parallelism": step.parallelism or options.parallelism,
         "level": physical.levels[step.id],
-        "lowering": physical.lowering[step.id][0],
-        "reason": physical.lowering[step.id][1],
+        "lowering": where,
+        "reason": why,
         "call_site": str(step.call_site),
     }
     if step.uid is not None:  # no nulls: PyFlink's own tests read a plan with eval()

@@ -2,7 +2,10 @@
 
     1. upwards    which kinds of change a node gives (I, U, D), and whether its consumer takes them
     2. downwards  who needs the old line (-U) in front of each new one (+U)
+    3. downwards  who needs every change within a batch, and not only what is left behind it
 
+Pass 3 is ours.  A join pairs a change with all lines of its other side: an aggregate that told it
+every step of the way would make it as many pairs for each line that comes.
 In: a plan whose rules have run.  Out: `Changes` for each node.  A sink with a primary key that
 takes upserts asks for new lines only, and if some node below cannot do that, for both.
 Next: steps.py
@@ -25,6 +28,8 @@ INSERT, UPDATE, DELETE = Changes.INSERT, Changes.UPDATE_AFTER, Changes.DELETE
 _UPDATING = UPDATE | DELETE
 # in pass 1 UPDATE_AFTER stands for updates as such
 _ALL = INSERT | UPDATE | DELETE
+# what they give at the end of a batch follows from what they were given at its end
+_PASS_ON = (n.Calc, n.Union, n.Expand, n.GroupAggregate, n.OverAggregate, n.Rank)
 
 
 class ChangelogPlan:
@@ -38,11 +43,13 @@ class ChangelogPlan:
     def __init__(self, roots: Iterable[n.Rel], *, bounded: bool = False) -> None:
         self._kinds: dict[int, Changes] = {}
         self._before: dict[int, bool] = {}
+        self._each: dict[int, bool] = {}
         self._kept: list[n.Rel] = []  # ids are only theirs while they live
         self._bounded = bounded
         for root in roots:
             self._find_kinds(root)
             self._require(root)
+            self._tell(root, each=True)
 
     def of(self, node: n.Rel) -> Changes:
         """What a node gives."""
@@ -50,6 +57,10 @@ class ChangelogPlan:
         if UPDATE in kinds and self._before.get(id(node), True):
             kinds |= Changes.UPDATE_BEFORE
         return kinds
+
+    def tells_each(self, node: n.Rel) -> bool:
+        """Whether somebody sees every change of a batch, and not only what is left behind it."""
+        return self._each[id(node)]
 
     # --- pass 1 --------------------------------------------------------------------------------
 
@@ -158,6 +169,23 @@ class ChangelogPlan:
             if UPDATE in self._kinds[id(side)] and not _key_has(side, keys):
                 return None
         return [False, False]
+
+    # --- pass 3 --------------------------------------------------------------------------------
+
+    def _tell(self, node: n.Rel, *, each: bool) -> None:
+        known = self._each.get(id(node))
+        if known is not None and (known or not each):
+            return
+        self._each[id(node)] = each
+        for part in node.inputs:
+            self._tell(part, each=_wants_each(node, each=each))
+
+
+def _wants_each(node: n.Rel, *, each: bool) -> bool:
+    """Whether a node needs every change of its input to give what its consumers need."""
+    if type(node) is n.Join:  # those of times and windows see no changes, or every version
+        return False
+    return each or not isinstance(node, _PASS_ON)
 
 
 def _key_has(side: n.Rel, join_keys: tuple[int, ...]) -> bool:

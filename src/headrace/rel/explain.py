@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.rel import matches
 from headrace.rel import nodes as n
+from headrace.rel.resolve.select import unique_names
 from headrace.scalars.aggregates import AggregateCall
 from headrace.scalars.nodes import Call, Case, Cast, Literal, Outer, Ref, UserCall
 
@@ -43,15 +44,20 @@ def tree(node: n.Rel, changes: ChangelogPlan | None = None, depth: int = 0) -> l
 
 def _details(node: n.Rel) -> list[str]:
     inner = [field for part in node.inputs for field in part.schema]
-    names = [field.name for field in inner]
+    names = unique_names([field.name for field in inner])
     found = []
     for each in fields(node):
         if each.name in ("input", "left", "right", "parts", "schema", "rows"):
             continue
         value = getattr(node, each.name)
-        if value is None or value == () or value is False:
+        if _says_nothing(value):
             continue
-        found.append(f"{each.name}=[{_shown(each.name, value, names)}]")
+        side = names
+        if each.name in _OF_THE_RIGHT and isinstance(node, n.Binary):
+            side = names[len(node.left.schema) :]
+        found.append(f"{each.name}=[{_shown(each.name, value, side)}]")
+    if isinstance(node, n.Binary | n.Union):
+        found.append(f"select=[{', '.join(unique_names([f.name for f in node.schema]))}]")
     if isinstance(node, n.Calc):
         columns = zip(node.projections, node.schema, strict=True)
         shown = ", ".join(_column(scalar, field.name, names) for scalar, field in columns)
@@ -72,7 +78,19 @@ def _column(scalar: Scalar, name: str, names: list[str]) -> str:
     return name if text == name else f"{text} AS {name}"
 
 
-_PLACES = {"keys", "partition", "left_keys", "primary_key", "column", "time", "left_time"}
+def _says_nothing(value: object) -> bool:
+    """Whether a setting is not set, or none of several is."""
+    if isinstance(value, n.WatermarkPolicy):
+        return value == n.WatermarkPolicy()
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(part is None or part is False for part in parts)
+
+
+# of joins, counted from the first column of the right side
+_OF_THE_RIGHT = {"right_keys", "right_time"}
+_PLACES = _OF_THE_RIGHT | {
+    "keys", "partition", "left_keys", "primary_key", "column", "time", "left_time",
+}  # fmt: skip
 
 
 def _shown(name: str, value: object, names: list[str]) -> str:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import InvalidArgumentError
+from headrace.common.data_types import BooleanType
+from headrace.errors import EvaluationError, InvalidArgumentError
 from headrace.rel.resolve.problems import problem
 from headrace.scalars import build, common_types
-from headrace.scalars.nodes import UserCall
+from headrace.scalars.evaluate import row_function
+from headrace.scalars.nodes import Cast, Literal, UserCall
+from headrace.scalars.session import ScalarSession
 from headrace.scalars.types import with_nullability
+from headrace.sql.ast import SqlLiteral, walk_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +34,43 @@ def call(name: str, operands: Sequence[Scalar], node: SqlNode | None = None) -> 
         SqlError: there is no such function, or it does not take these types.
     """
     try:
-        return build.call(name, operands)
+        made = build.call(name, operands)
     except InvalidArgumentError as error:
         raise problem(error.message, node, error.fix) from error
+    if name in _COMPARISONS:
+        for operand, argument in zip(operands, made.arguments, strict=True):
+            _check_comparable(operand, argument, node)
+    return made
+
+
+_COMPARISONS = frozenset(
+    ("=", "<>", "<", "<=", ">", ">=", "IN", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+)
+
+
+def _check_comparable(operand: Scalar, argument: Scalar, node: SqlNode | None) -> None:
+    """Refuses a text that is compared with a number or time, and is none.
+
+    With a BOOLEAN Flink compares any text, and finds it different.
+    """
+    if not isinstance(operand, Literal) or not isinstance(operand.value, str):
+        return
+    if not isinstance(argument, Cast) or isinstance(argument.type, BooleanType):
+        return
+    try:
+        row_function(argument, ScalarSession())(())
+    except EvaluationError as error:
+        raise problem(
+            f"a text that is compared with {argument.type.nullable()} is read as one: "
+            f"{error.message}",
+            _literal_in(node, operand.value),
+            "write such a value, or compare texts: CAST(x AS STRING) = '..'",
+        ) from None
+
+
+def _literal_in(node: SqlNode | None, value: str) -> SqlNode | None:
+    parts = () if node is None else walk_nodes(node)
+    return next((e for e in parts if isinstance(e, SqlLiteral) and e.value == value), node)
 
 
 def cast(

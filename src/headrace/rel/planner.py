@@ -15,6 +15,7 @@ from headrace.errors import ConfigurationError, PlanError
 from headrace.rel import nodes as n
 from headrace.rel.changelog import ChangelogPlan, upsert_key_fits
 from headrace.rel.rules import RULES
+from headrace.rel.rules.fold_values import fold_values
 from headrace.rel.rules.narrow_scans import narrow_scans
 from headrace.rel.rules.normalize_upserts import normalize_repeated
 from headrace.rel.rules.rewriting import rewritten
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from headrace.datastream.data_stream import DataStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.rel.tables import TableTarget
+    from headrace.scalars.session import ScalarSession
 
 __all__ = ["PlanSettings", "TablePlanner"]
 
@@ -86,7 +88,7 @@ class TablePlanner:
     def _optimised(self, rel: n.Rel) -> n.Rel:
         if self._compiled:
             return rel
-        found = optimised(rel)
+        found = optimised(rel, self._settings.session)
         if self._settings.bounded and self._settings.sort_limit is not None:
             found = rewritten(found, self._limited)
         return normalize_repeated(found) if self._settings.repeated_changes else found
@@ -206,8 +208,14 @@ def _lengths(kinds: Sequence[t.DataType]) -> tuple[tuple[int, int, bool], ...]:
     return tuple(found)
 
 
-def optimised(rel: n.Rel) -> n.Rel:
-    """The plan with the operators that run."""
+def optimised(rel: n.Rel, session: ScalarSession) -> n.Rel:
+    """The plan with the operators that run.
+
+    Args:
+        rel: the plan as it was resolved.
+        session: of the query: what constants are computed with.
+    """
+    rel = fold_values(rel, session)
     for rule in RULES:
         rel = rule(rel)
     return rel

@@ -43,6 +43,11 @@ def _shape(build: StepBuilder, node: n.Rel, window: n.WindowSpec, *, asked: bool
         window: what was asked for.
         asked: whether the time is read from the lines, so that it must be a time attribute.
     """
+    if build.settings.bounded and not window.event_time:
+        raise PlanError(
+            "windows of processing time say when lines come, which they do not in batch mode",
+            fix="use a column with the time of the lines, or run in streaming mode",
+        )
     if asked and not build.settings.bounded and node.schema[window.time].time is None:
         name = _declared_name(node, window.time)
         raise PlanError(
@@ -211,6 +216,7 @@ def _over(build: StepBuilder, node: n.OverAggregate) -> DataStream:
         node.preceding,
         node.following,
         build.settings.ttl_ms,
+        once=not build.changes.tells_each(node),
     )
     operator = over_operator(
         spec,

@@ -232,7 +232,7 @@ def _calc(build: StepBuilder, node: n.Calc) -> DataStream:
         build.type_of(node),
         projections,
         node.condition,
-        build.settings.session,
+        session=build.settings.session,
     )
     return build.add(node, operator)
 
@@ -289,7 +289,7 @@ def _union(build: StepBuilder, node: n.Union) -> DataStream:
         stream = build.stream(part)
         if build.type_of(part) != output:
             operator = CalcOperator(
-                build.type_of(part), output, refs(part), None, build.settings.session
+                build.type_of(part), output, refs(part), session=build.settings.session
             )
             stream = build.add_over(node, [stream], operator, name="Union")
         streams.append(stream)
@@ -309,7 +309,7 @@ def _aggregate(build: StepBuilder, node: n.GroupAggregate) -> DataStream:
         node.calls,
         before=build.before(node),
         ttl_ms=build.settings.ttl_ms if node.ttl_ms is None else node.ttl_ms,
-        mini_batch=build.settings.mini_batch,
+        mini_batch=build.settings.mini_batch or not build.changes.tells_each(node),
         bundles=build.settings.bundles,
         session=build.settings.session,
     )

@@ -25,7 +25,7 @@ _KEPT_PATHS = re.compile(
     r"|jobs/[0-9a-f]{32}(/(plan|vertices/.*|metrics.*|checkpoints.*|exceptions|diagnosis|config"
     r"|accumulators))?)$"
 )
-_NOT_KEPT = re.compile(r"/logs?(/|$)")
+_NOT_KEPT = re.compile(r"/logs?(/|$)|/checkpoints/[0-9A-Fa-f]{32}$")
 
 
 class AnswerCache:

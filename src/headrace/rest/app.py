@@ -26,14 +26,18 @@ from headrace.rest.backend import Backend
 from headrace.rest.bad_requests import bad_request
 from headrace.rest.guard import RequestGuard
 from headrace.rest.routes import (
+    applications,
     checkpoints,
     cluster,
+    executor_logs,
     executors,
     exposition,
+    flame_graphs,
     jobs,
     operations,
     programs,
     records,
+    threads,
     vertices,
 )
 
@@ -50,14 +54,18 @@ _ROUTERS = (
     cluster.router,
     exposition.router,
     jobs.router,
+    applications.router,
     checkpoints.router,
     operations.router,
     vertices.router,
+    flame_graphs.router,
     executors.router,
+    executor_logs.router,
+    threads.router,
     records.router,
     programs.router,
 )
-_KINDS = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 400: "BAD_REQUEST", 413: "BODY_TOO_LARGE"}
+_KINDS = {404: "NOT_FOUND", 400: "BAD_REQUEST", 413: "BODY_TOO_LARGE"}
 
 
 def create_app(
@@ -139,14 +147,7 @@ def _answer_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         if isinstance(error.__cause__, Refusal):  # of the guard, while FastAPI read the body
             return error_answer(request, error.__cause__)
-        found = cast("HTTPException", error)
-        told = Refusal(
-            found.status_code,
-            f"{request.method} {request.url.path[:200]}: {found.detail}",
-            kind=_KINDS.get(found.status_code, "REFUSED"),
-            headers=dict(found.headers or {}),
-        )
-        return error_answer(request, told)
+        return error_answer(request, _told(request, cast("HTTPException", error)))
 
     async def malformed(request: Request, error: Exception) -> Response:
         faults = cast("RequestValidationError", error).errors()
@@ -156,6 +157,17 @@ def _answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, malformed)
     app.add_exception_handler(Exception, failed)
+
+
+def _told(request: Request, error: HTTPException) -> Refusal:
+    """The refusal of a request that no route takes; as in Flink a wrong verb is a 404, too."""
+    what = f"{request.method} {request.url.path[:200]}: {error.detail}"
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        fix = f"this path has {headers['Allow']}" if "Allow" in headers else None
+        return Refusal(404, what, fix=fix, kind="METHOD_NOT_ALLOWED", headers=headers)
+    kind = _KINDS.get(error.status_code, "REFUSED")
+    return Refusal(error.status_code, what, kind=kind, headers=headers)
 
 
 # --- the description -----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 
 from headrace.dispatcher.operations import Operations
 from headrace.rest.answers import not_found
+from headrace.rest.flame_graphs import FlameGraphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ class Backend:
         settings: of REST.
         shut_down: ends the dispatcher's process; None where that is not REST's to do.
         disposals: savepoints that are being deleted.
+        flame_graphs: those that were asked for.
     """
 
     dispatcher: Dispatcher
@@ -43,6 +45,10 @@ class Backend:
     settings: RestSettings
     shut_down: Callable[[], None] | None = None
     disposals: Operations = field(default_factory=Operations)
+    flame_graphs: FlameGraphs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.flame_graphs = FlameGraphs(self.settings.flame_graphs)
 
     def vertex(self, job_id: str, vertex_id: str) -> tuple[VertexView, int]:
         """A vertex of a job, and the moment at which it was so.

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
     from headrace.common.opaque import JsonObject
 
-_IDS = {"jobid": "job id", "vertexid": "vertex id", "triggerid": "trigger id"}
+_IDS = {
+    "jobid": "job id",
+    "applicationid": "application id",
+    "vertexid": "vertex id",
+    "triggerid": "trigger id",
+}
 _BODY_FIX = (
     "a JSON object with the header Content-Type: application/json, for instance "
     """curl -H 'Content-Type: application/json' -d '{"parallelism": 4}'"""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.common.options import OPTIONS
 from headrace.errors import ConfigurationError
 from headrace.rest.access import TokenFile
+from headrace.rest.flame_graphs import FlameGraphSettings
 
 if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
@@ -59,6 +60,7 @@ class RestSettings:
         max_upload_bytes: the largest program.
         web_submit, web_cancel: what the dashboard offers.
         refresh_ms: how often the dashboard asks.
+        flame_graphs: whether and how they are made.
     """
 
     address: str = "127.0.0.1"
@@ -71,6 +73,7 @@ class RestSettings:
     web_submit: bool = True
     web_cancel: bool = True
     refresh_ms: int = 3000
+    flame_graphs: FlameGraphSettings = field(default_factory=FlameGraphSettings)
 
     @staticmethod
     def of(configuration: Configuration, *, address: str, port: int) -> RestSettings:
@@ -98,6 +101,7 @@ class RestSettings:
             web_submit=bool(get(OPTIONS["web.submit.enable"])),
             web_cancel=bool(get(OPTIONS["web.cancel.enable"])),
             refresh_ms=_number(get(OPTIONS["web.refresh-interval"])),
+            flame_graphs=FlameGraphSettings.of(configuration),
         )
         settings.check()
         return settings

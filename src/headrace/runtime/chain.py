@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headrace.common.types import Row, RowKind
 from headrace.data.codec import DoesNotFit, codec_for
 from headrace.data.records import Records
-from headrace.errors import HeadraceError, TypeMismatchError
+from headrace.errors import HeadraceError, TypeMismatchError, UnserializableRecordError
 from headrace.runtime.exchange.buffers import WATERMARK, data_frame, message_frame
 from headrace.runtime.stopwatch import Stopwatch
 
@@ -187,11 +187,19 @@ class ExchangeOutput:
             if self._edge.lenient or is_change(misfit.value):
                 return data_frame(records, self._edge.id, self._codec, pickled=True)
             raise self._mismatch(misfit) from None
+        except UnserializableRecordError as error:
+            name, where = self._emitter()
+            error.where = f"step {name!r}" + ("" if where is None else f" at {where}")
+            raise
 
     def _mismatch(self, misfit: DoesNotFit) -> TypeMismatchError:
-        name = "source" if self._origin is None else self._origin.runtime.name
-        where = None if self._origin is None else self._origin.runtime.where
-        return type_mismatch(misfit, name, where)
+        return type_mismatch(misfit, *self._emitter())
+
+    def _emitter(self) -> tuple[str, str | None]:
+        """The step whose records these are, and its line."""
+        if self._origin is None:
+            return "source", None
+        return self._origin.runtime.name, self._origin.runtime.where
 
     def watermark(self, timestamp: int) -> None:
         """Tell every subtask that may receive records of this edge."""

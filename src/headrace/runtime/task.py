@@ -7,8 +7,6 @@ Next: runtime/chain.py (how operators are joined), runtime/operators/ (what they
 
 from __future__ import annotations
 
-import os
-import socket
 import traceback
 import uuid
 from operator import itemgetter
@@ -17,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headrace.common.clock import wall_clock
 from headrace.data.codec import codec_for
 from headrace.data.records import MAX_TIMESTAMP, MIN_TIMESTAMP, Records
-from headrace.errors import HeadraceError, InternalError
+from headrace.errors import HeadraceError, InternalError, RecordError
+from headrace.io.processes import here
 from headrace.runtime.chain import (
     ChainedOutput,
     ChainedSideOutput,
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Where the store of a task says which version of the state it holds.
 VERSION_KEY = b"task/version"
-_HOST = socket.gethostname()
 
 
 class Task:
@@ -222,7 +220,10 @@ class Task:
             else:
                 self.gates[edge.target, edge.input].watermark(edge.id, channel, timestamp)
         else:
-            records = records_in(frame, self.codecs[edge.id])
+            try:
+                records = records_in(frame, self.codecs[edge.id])
+            except RecordError as error:
+                raise self.operators[edge.target].failed(error) from error.__cause__
             held = self.sorted.get(edge.target)
             if held is not None and edge.input in held.numbers:
                 held.add(edge.input, records, len(frame.raw))
@@ -286,6 +287,12 @@ class Task:
             operator.advance_processing_time(now)
         self.times.watch.switch(self.times.own)
 
+    def _flush(self, operator: Operator) -> None:
+        try:
+            operator.flush()
+        except RecordError as error:  # of what it keeps: it knows no step and no line
+            raise operator.failed(error) from error.__cause__
+
     def _end(self) -> None:
         report = {}
         if self.stage.source is not None:
@@ -294,7 +301,7 @@ class Task:
         for uid, operator in self.operators.items():
             metrics = operator.runtime.metrics
             watch.switch(metrics)
-            operator.flush()
+            self._flush(operator)
             for message in operator.messages():
                 self._post(message)
             watch.switch(self.times.own)
@@ -310,14 +317,20 @@ class Task:
         self._post(("report", self._task_report(report), report, self._wake_at()))
 
     def _note_watermarks(self, uid: str, operator: Operator) -> None:
-        """How far event time is: of the operator, and of each of several inputs."""
+        """How far event time is: of the operator, of each of several inputs, of splits."""
         metrics = operator.runtime.metrics
         metrics.watermark = operator.current_watermark
-        if operator.inputs > 1:
-            for number in range(operator.inputs):
-                valve = self.gates[uid, number].valve
-                if valve is not None:
-                    metrics.gauges[f"currentInput{number + 1}Watermark"] = valve.current
+        # splits tell all subtasks the same: the first one passes it on
+        splits: dict[str, tuple[int, bool]] | None = {} if self.subtask == 0 else None
+        for number in range(operator.inputs):
+            valve = self.gates[uid, number].valve
+            if valve is None:
+                continue
+            if operator.inputs > 1:
+                metrics.gauges[f"currentInput{number + 1}Watermark"] = valve.current
+            if splits is not None:
+                splits |= valve.splits()
+        metrics.splits = splits
 
     def _task_report(self, report: dict[str, Any], *, ends: bool = True) -> TaskReport:
         """Where the time of the epoch went.
@@ -343,7 +356,7 @@ class Task:
             bytes_in=self._bytes_in,
             bytes_out=self.outbox.written_bytes - self._bytes_sent,
             in_steps=not self.epochs_overlap,
-            machine=f"{_HOST}:{os.getpid()}",
+            machine=here(),
             uids=tuple(report),
         )
         if ends:

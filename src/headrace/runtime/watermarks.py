@@ -144,6 +144,16 @@ class Valve:
         self.is_idle = bool(self.expected) and not self.behind - self.idle
         return highest if self.is_idle else self.current
 
+    def splits(self) -> dict[str, tuple[int, bool]]:
+        """The splits of sources behind this input: how far each is, and whether it is idle."""
+        return {
+            channel: (watermark, (edge, channel) in self.idle)
+            for edge, count in self._declared.items()
+            if count == 0
+            for channel, watermark in self.channels[edge].items()
+            if channel not in (_SILENT, ALL_CHANNELS)
+        }
+
     def snapshot(self, names: dict[int, str]) -> dict[str, Any]:
         """What must survive a restart, with edges by name: numbers change with the program."""
         return {

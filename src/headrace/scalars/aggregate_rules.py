@@ -186,7 +186,7 @@ _RULES: dict[str, tuple[str, Callable[[Types], Found | None]]] = {
     "COUNT": ("COUNT(*), COUNT(value) or COUNT(DISTINCT value)", _count),
     "APPROX_COUNT_DISTINCT": ("APPROX_COUNT_DISTINCT(value)", _count),
     "SUM": ("SUM(number)", _number(_sum_type)),
-    "SUM0": ("SUM0(number)", _never_null(_number(_sum_type))),
+    "$SUM0": ("$SUM0(number)", _never_null(_number(_sum_type))),
     "AVG": ("AVG(number)", _number(_mean_type)),
     "MIN": ("MIN(value), of a value that has an order", _extreme),
     "MAX": ("MAX(value), of a value that has an order", _extreme),

@@ -41,6 +41,20 @@ def common_type(types: Sequence[DataType]) -> DataType | None:
     return None if found is None else kinds.with_nullability(found, nullable)
 
 
+def merged_type(types: Sequence[DataType]) -> DataType | None:
+    """The same for functions that Flink has of its own: TIMESTAMP_LTZ wins, wherever it stands."""
+    found = common_type(types)
+    if isinstance(found, t.TimestampType) and any(map(kinds.is_local_timestamp, types)):
+        return t.LocalZonedTimestampType(found.precision, kinds.is_nullable(found))
+    return found
+
+
+def is_mixed(one: DataType, other: DataType) -> bool:
+    """Whether one is a TIMESTAMP and the other a TIMESTAMP_LTZ."""
+    both = kinds.is_any_timestamp(one) and kinds.is_any_timestamp(other)
+    return both and kinds.is_local_timestamp(one) is not kinds.is_local_timestamp(other)
+
+
 def _common(one: DataType | None, other: DataType) -> DataType | None:
     """What two types have in common; both may be NULL."""
     if one is None or one == other:
@@ -89,11 +103,13 @@ def _times(one: DataType, other: DataType) -> DataType:
 
 
 def _timestamps(one: DataType, other: DataType) -> DataType:
-    """TIMESTAMP wins over TIMESTAMP_LTZ: points in time are looked at on the session's clock."""
+    """Of TIMESTAMP and TIMESTAMP_LTZ the first, but the second if their precisions differ.
+
+    So Flink's planner has it for CASE, UNION, VALUES and =.
+    """
     assert isinstance(one, t.TimestampType | t.LocalZonedTimestampType)
     assert isinstance(other, t.TimestampType | t.LocalZonedTimestampType)
-    local = kinds.is_local_timestamp(one) and kinds.is_local_timestamp(other)
-    make = t.LocalZonedTimestampType if local else t.TimestampType
+    make = type(one if one.precision == other.precision else other)
     return make(max(one.precision, other.precision))
 
 
@@ -148,11 +164,22 @@ _MERGES = (
 )
 
 
-def comparison_type(one: DataType, other: DataType) -> DataType | None:
+def comparison_type(one: DataType, other: DataType, *, ordered: bool = False) -> DataType | None:
     """The type in which two values are compared.
 
     Texts become what they are compared with, and a day its first moment.
+
+    Args:
+        one: the type on the left.
+        other: the type on the right.
+        ordered: whether by < and its kin: then the right one of TIMESTAMP and TIMESTAMP_LTZ wins,
+            or that with more digits.
     """
+    if ordered and is_mixed(one, other):
+        assert isinstance(one, t.TimestampType | t.LocalZonedTimestampType)
+        assert isinstance(other, t.TimestampType | t.LocalZonedTimestampType)
+        wins = one if one.precision > other.precision else other
+        return kinds.with_nullability(wins, kinds.any_nullable([one, other]))
     common = common_type([one, other])
     if common is not None:
         return common

@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 
 from headrace.scalars.compile import Compiler, fold_constants
 from headrace.scalars.frames import ColumnFrame
-from headrace.scalars.session import ScalarSession
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.scalars.nodes import Scalar
     from headrace.scalars.parts import Part, RowFunction
+    from headrace.scalars.session import ScalarSession
     from headrace.scalars.user_parts import UserPart
 
 __all__ = ["Condition", "Evaluator", "Projector", "fold_constants", "row_function"]
@@ -39,9 +39,9 @@ class Projector:
         session: of the query.
     """
 
-    def __init__(self, nodes: Sequence[Scalar], session: ScalarSession | None = None) -> None:
+    def __init__(self, nodes: Sequence[Scalar], session: ScalarSession) -> None:
         self.nodes = tuple(nodes)
-        self.session = session or ScalarSession()
+        self.session = session
         self._parts: list[Part] | None = None  # rebuilt on open
         self._users: list[UserPart] = []
 
@@ -93,7 +93,7 @@ class Evaluator(Projector):
         session: of the query.
     """
 
-    def __init__(self, node: Scalar, session: ScalarSession | None = None) -> None:
+    def __init__(self, node: Scalar, session: ScalarSession) -> None:
         super().__init__((node,), session)
 
     def run(self, batch: pa.RecordBatch) -> pa.Array:
@@ -121,7 +121,7 @@ class Condition(Evaluator):
         return batch if mask.false_count == 0 else batch.filter(mask)
 
 
-def row_function(node: Scalar, session: ScalarSession | None = None) -> RowFunction:
+def row_function(node: Scalar, session: ScalarSession) -> RowFunction:
     """The function of one line, a sequence of Python values, for operators without columns.
 
     A condition gives True, False or None.

@@ -50,8 +50,9 @@ _NUMBERS: dict[str, Callable[[date, int], int]] = {
 class MomentFields:
     """A time, letter by letter."""
 
-    def __init__(self, wall: int, zone: tzinfo | None, *, legacy: bool) -> None:
+    def __init__(self, wall: int, zone: tzinfo | None, *, legacy: bool, later: bool) -> None:
         self._wall = wall
+        self._fold = int(later)
         self._zone = zone or UTC
         self._legacy = legacy
         self._date = m.day_of(wall)
@@ -90,7 +91,9 @@ class MomentFields:
                 return self._offset(letter, count)
 
     def _offset(self, letter: str, count: int) -> str:
-        moment = (m.EPOCH + timedelta(seconds=self._wall // m.SECOND)).replace(tzinfo=self._zone)
+        moment = (m.EPOCH + timedelta(seconds=self._wall // m.SECOND)).replace(
+            tzinfo=self._zone, fold=self._fold
+        )
         if letter == "V":
             return str(self._zone)
         if letter == "z":

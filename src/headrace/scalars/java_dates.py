@@ -53,9 +53,15 @@ class JavaDatePattern:
     tokens: tuple[PatternToken, ...]
     legacy: bool
 
-    def format(self, wall: int, zone: tzinfo | None = None) -> str:
-        """A time on the wall clock, in nanoseconds since 1970, as text."""
-        moment = f.MomentFields(wall, zone, legacy=self.legacy)
+    def format(self, wall: int, zone: tzinfo | None = None, *, later: bool = False) -> str:
+        """A time on the wall clock, in nanoseconds since 1970, as text.
+
+        Args:
+            wall: the time.
+            zone: whose clock it is.
+            later: of a time that the clock shows twice, whether the second one is meant.
+        """
+        moment = f.MomentFields(wall, zone, legacy=self.legacy, later=later)
         return "".join(
             token.text or moment.text(token.letter, token.count) for token in self.tokens
         )
@@ -163,6 +169,13 @@ def format_wall(
 ) -> str:
     """A time on the wall clock as text."""
     return date_pattern(pattern, legacy=legacy).format(wall, zone)
+
+
+def format_instant(instant: int, pattern: str, zone: tzinfo) -> str:
+    """A point in time as text in a pattern of SimpleDateFormat, on the clock of a zone."""
+    wall = m.wall_from_instant(instant, zone)
+    later = m.instant_from_wall(wall, zone) != instant
+    return date_pattern(pattern, legacy=True).format(wall, zone, later=later)
 
 
 def read_modern(text: str, pattern: str) -> int | None:

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # What Java's Double.parseDouble takes.
 _HEX = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fFdD]?")
@@ -19,12 +23,22 @@ _FLOAT = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[
 
 def double_text(value: float) -> str:
     """A number of eight bytes as Java's Double.toString."""
-    return _java_text(value, repr(value))
+    return _java_text(value, _two_digits(repr(value), value, float))
 
 
 def float_text(value: float) -> str:
     """A number of four bytes as Java's Float.toString."""
-    return _java_text(value, str(np.float32(value)))
+    single = np.float32(value)
+    return _java_text(value, _two_digits(str(single), float(single), np.float32))
+
+
+def _two_digits(shortest: str, exact: float, read: Callable[[str], Any]) -> str:
+    """The closest text of two digits where one would do: Java's smallest double is 4.9E-324."""
+    mantissa, exponent, _ = shortest.partition("e")
+    if not exponent or len(mantissa.lstrip("-")) > 1:
+        return shortest
+    two = f"{exact:.1e}"
+    return two if read(two) == read(shortest) else shortest
 
 
 def _java_text(value: float, digits: str) -> str:
@@ -53,6 +67,10 @@ def _plain(digits: str, power: int) -> str:
     return f"{padded[: power + 1]}.{padded[power + 1 :] or '0'}"
 
 
+# What Java takes off around a number: everything up to a space.
+_JAVA_SPACES = "".join(map(chr, range(33)))
+
+
 def read_double(text: str) -> float:
     """A number as Java's Double.parseDouble reads it.
 
@@ -66,12 +84,3 @@ def read_double(text: str) -> float:
         message = f"{text!r} is no number"
         raise ValueError(message)
     return float(trimmed.rstrip("fFdD") if "N" not in trimmed else trimmed)
-
-
-# What Java's String.trim takes off: everything up to a space.
-_JAVA_SPACES = "".join(map(chr, range(33)))
-
-
-def java_trim(text: str) -> str:
-    """A text without what Java's String.trim takes off."""
-    return text.strip(_JAVA_SPACES)

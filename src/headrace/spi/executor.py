@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.spi.registry import Registry
@@ -33,6 +34,23 @@ class JobFailure(Protocol):
     def error(self) -> BaseException:
         """What was raised."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDone:
+    """How far a job is.
+
+    Attributes:
+        epochs: that are committed.
+        records: that the busiest step has taken in, as far as tasks have told.
+        tasks_done, tasks: of the epoch that runs, those that are known so far; 0 of 0 where
+            nobody counts them.
+    """
+
+    epochs: int
+    records: int
+    tasks_done: int
+    tasks: int
 
 
 class JobCounts(Protocol):
@@ -97,6 +115,10 @@ class JobHandle(Protocol):
     @property
     def is_warm(self) -> bool:
         """Whether the first epoch is over, or the sources had nothing for one."""
+        ...
+
+    def work_done(self) -> WorkDone:
+        """How far it is."""
         ...
 
     def wait(self, timeout_s: float | None = None) -> bool:

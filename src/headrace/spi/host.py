@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast, runtime_checkable
 
 from headrace.errors import ConfigurationError
 from headrace.spi.registry import Registry
@@ -182,6 +182,11 @@ class Run(Protocol):
         ...
 
     @property
+    def waits_for(self) -> str | None:
+        """What has to be there before its tasks can start; None if nothing is missing."""
+        ...
+
+    @property
     def has_short_epochs(self) -> bool:
         """Whether an epoch ends soon by itself, as a micro-batch does."""
         ...
@@ -202,6 +207,15 @@ class TellsProgress(Protocol):
 
     def tell_progress(self, on_progress: OnProgress) -> None:
         """Call this from now on; before the start."""
+        ...
+
+
+@runtime_checkable
+class CountsTasks(Protocol):
+    """A run whose engine counts the tasks of the epoch that runs."""
+
+    def tasks(self) -> tuple[int, int]:
+        """How many have ended, and how many are known so far; (0, 0) between epochs."""
         ...
 
 
@@ -265,8 +279,31 @@ class Checkpoints(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Carriage:
+    """How a host carries plans, in the words of `explain`.
+
+    Attributes:
+        whole: what a job becomes that does not run in BATCH mode.
+        engine: what reads sources: "native" for the host's own readers, or "python".
+        source: how they are read.
+        first: what calls the operators right behind sources.
+        later: what calls those behind an exchange.
+        later_in_batch: the same in BATCH mode.
+    """
+
+    whole: str
+    engine: Literal["native", "python"]
+    source: str
+    first: str
+    later: str
+    later_in_batch: str
+
+
 class Host(Protocol):
     """Something that can run plans."""
+
+    carriage: ClassVar[Carriage]
 
     def types(self) -> TypeResolver | None:
         """What finds the types of steps that the host runs itself; starts it if it has to be."""
@@ -317,7 +354,6 @@ class ExecutorFacts:
     id: str
     address: str
     slots: int
-    busy_slots: int
     memory_bytes: int
     memory_used_bytes: int
     seen: int  # epoch milliseconds
@@ -372,15 +408,29 @@ def host_of(spec: JobSpec) -> Host:
     Raises:
         ConfigurationError: there is no such host, or it has no continuous mode.
     """
-    name = spec.option("headrace.execution.host")
+    return HOSTS.new(_host_name(spec), spec)
+
+
+def carriage_of(spec: JobSpec) -> Carriage:
+    """How the host of a job would carry it; starts nothing.
+
+    Raises:
+        ConfigurationError: there is no such host, or it has no continuous mode.
+    """
+    host = cast("type[Host]", HOSTS.find(_host_name(spec)))
+    return host.carriage
+
+
+def _host_name(spec: JobSpec) -> str:
+    name: str = spec.option("headrace.execution.host")
     if not runs_continuously(spec):
-        return HOSTS.new(name, spec)
+        return name
     if name not in _CONTINUOUS:
         raise ConfigurationError(
             f"the host {name!r} has no continuous mode",
             fix="remove headrace.execution.host, or headrace.execution.mode",
         )
-    return HOSTS.new(_CONTINUOUS[name], spec)
+    return _CONTINUOUS[name]
 
 
 def runs_continuously(spec: JobSpec) -> bool:

@@ -1,7 +1,6 @@
 """What installed packages provide: entry points are looked up and loaded here, and nowhere else.
 
 In: the name of a group.  Out: its entry points, and what they stand for.
-Used by spi/registry.py (hosts, executors), spi/source_adapters.py and connectors/registry.py
 """
 
 from __future__ import annotations

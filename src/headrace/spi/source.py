@@ -1,6 +1,6 @@
 """What every source is to the engine: a type, a bound, and what its positions mean.
 
-In: nothing.  Out: `Source`, subclassed by each connector.  What a source says about itself holds
+Out: `Source`, subclassed by each connector.  What a source says about itself holds
 on every host; how a host reads it is in the host's adapter for the class (source_adapters.py).
 Next: python_source.py (sources written in Python), connectors/files/source.py;
 hosts/spark/sources/opening.py and hosts/local/sources.py open them.  Sinks: sink.py
@@ -120,6 +120,14 @@ class Source(ABC):
 
     def first_records(self) -> list[Record]:
         """Records that are known while the program is written, to find mistakes early."""
+        return []
+
+    def doubts(self) -> list[str]:
+        """What is probably a mistake, found by a look at what there is to read.
+
+        Called on the driver before a job starts, which logs each line with the source's place in
+        the program.  What cannot be looked at is none: reading it will tell.
+        """
         return []
 
     def decoding(self) -> Decoding | None:

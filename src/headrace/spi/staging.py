@@ -1,8 +1,7 @@
 """What exactly-once sinks share: workers stage, the driver applies a batch id once, then sweeps.
 
 In: a batch as bytes (`StagingWriter`), its parts on the driver (`OnceCommitter`).
-Out: each batch applied once, and nothing left of attempts that died.
-Used by connectors/files, postgres, redis, jdbc and driver.  Next: io/server_calls.py
+Out: each batch applied once, and nothing left of attempts that died.  Next: io/server_calls.py
 
     worker   records ─▶ spool ─┬─ small ─▶ travels to the driver inside its `Staged`
                                └─ large ─▶ staged on the server, `Staged` has the place

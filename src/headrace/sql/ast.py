@@ -12,6 +12,7 @@ written.
 
 from __future__ import annotations
 
+import copy
 import datetime
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from headrace.sql.position import TextPosition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from headrace.sql.query_ast import SqlQuery
 
@@ -73,6 +74,7 @@ __all__ = [
     "WindowFrame",
     "literal",
     "parts_of",
+    "rewrite_nodes",
     "walk_nodes",
 ]
 
@@ -633,6 +635,29 @@ def walk_nodes(node: SqlNode) -> Iterator[SqlNode]:
         yield from walk_nodes(part)
 
 
+def mapped(node: SqlNode, change: Callable[[SqlNode], SqlNode]) -> SqlNode:
+    """A node whose parts, and itself, were changed: a node before its parts."""
+    changed = change(node)
+    made = changed
+    for each in fields(changed):
+        old = getattr(changed, each.name)
+        new = old if each.name == "position" else _mapped_in(old, change)
+        if new is not old:
+            made = copy.copy(changed) if made is changed else made
+            object.__setattr__(made, each.name, new)
+    return made
+
+
+def _mapped_in(value: object, change: Callable[[SqlNode], SqlNode]) -> object:
+    if isinstance(value, SqlNode):
+        return mapped(value, change)
+    if isinstance(value, tuple):
+        items = [_mapped_in(item, change) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else tuple(items)
+    return value
+
+
 def parts_of(node: SqlNode) -> Iterator[SqlNode]:
     """The nodes that a node is made of."""
     for each in fields(node):
@@ -646,3 +671,24 @@ def _nodes_in(value: object) -> Iterator[SqlNode]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _nodes_in(item)
+
+
+def rewrite_nodes(
+    node: SqlExpression, change: Callable[[SqlNode], SqlNode | None]
+) -> SqlExpression:
+    """The same with parts exchanged: `change` gives what replaces a part, None to go deeper."""
+    found = _rewritten(node, change)
+    assert isinstance(found, SqlExpression)
+    return found
+
+
+def _rewritten(value: object, change: Callable[[SqlNode], SqlNode | None]) -> object:
+    if isinstance(value, TextPosition) or not isinstance(value, SqlNode | tuple):
+        return value
+    if isinstance(value, tuple):
+        return tuple(_rewritten(item, change) for item in value)
+    replaced = change(value)
+    if replaced is not None:
+        return replaced
+    parts = {each.name: _rewritten(getattr(value, each.name), change) for each in fields(value)}
+    return type(value)(**parts)  # type: ignore[arg-type]

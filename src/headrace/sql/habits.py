@@ -137,6 +137,9 @@ _TYPES = {
     "UUID": "STRING",
 }
 
+# What other dialects write behind a star, to leave columns out or exchange them.
+_STAR_CHANGES = {"EXCEPT", "EXCLUDE", "EXCLUDING", "REPLACE", "RENAME"}
+
 _PLURALS = {f"{unit}S" for unit in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "WEEK")}
 
 
@@ -154,7 +157,10 @@ def type_advice(name: str) -> str | None:
 
 def advice_for(tokens: Sequence[Token], index: int, text: str) -> str | None:
     """What to write instead of what stands at, or just before, the place of an error."""
-    for look in (_string_before, _at_sign, _interval, _units, _after_limit, _calls, _at_word):
+    for look in (
+        _string_before, _at_sign, _interval, _units, _after_limit, _behind_star, _by_all, _calls,
+        _at_word,
+    ):  # fmt: skip
         advice = look(tokens, index, text)
         if advice is not None:
             return advice
@@ -211,6 +217,25 @@ def _after_limit(tokens: Sequence[Token], index: int, text: str) -> str | None:
     return None
 
 
+def _behind_star(tokens: Sequence[Token], index: int, text: str) -> str | None:
+    """`* EXCEPT (a)` fails at a, as EXCEPT is that of two queries; `* EXCLUDE (a)` at EXCLUDE."""
+    del text
+    for place in range(max(1, index - 2), index + 1):
+        if tokens[place].key in _STAR_CHANGES and tokens[place - 1].key == "*":
+            return f"Flink's SQL has no * {tokens[place].key}: name the columns that are wanted"
+    return None
+
+
+def _by_all(tokens: Sequence[Token], index: int, text: str) -> str | None:
+    """`GROUP BY ALL` fails behind ALL, `ORDER BY ALL` at it."""
+    del text
+    for place in (index, index - 1):
+        if place >= 2 and tokens[place].key == "ALL" and tokens[place - 1].key == "BY":
+            clause = f"{tokens[place - 2].key} BY"
+            return f"Flink's SQL has no {clause} ALL: name the columns, {clause} a, b"
+    return None
+
+
 def _calls(tokens: Sequence[Token], index: int, text: str) -> str | None:
     """`DATEADD(DAY, ..)` fails at DAY, which is no value; `DATE_TRUNC(..)` at its name."""
     del text
@@ -224,6 +249,12 @@ def _at_word(tokens: Sequence[Token], index: int, text: str) -> str | None:
     del text
     if tokens[index].key == "LATERAL" and tokens[index + 1].key == "VIEW":
         return "write CROSS JOIN UNNEST(x) AS t (item) instead of LATERAL VIEW"
+    if (
+        index >= 2
+        and tokens[index - 1].key == "TABLE"
+        and tokens[index - 2].key in {"FROM", "JOIN"}
+    ):
+        return "TABLE is reserved: as a name it needs backticks, `table`"
     for token in (tokens[index], tokens[index - 1] if index else tokens[index]):
         if token.kind is TokenKind.WORD and token.key in _WORDS:
             return _WORDS[token.key]

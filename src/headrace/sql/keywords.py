@@ -1,6 +1,6 @@
 """Which words are what: reserved ones (Flink's list), functions among them, units of time.
 
-In: nothing.  Out: sets of words in capitals for stream.py, expressions.py and render.py.
+Out: sets of words in capitals for stream.py, expressions.py and render.py.
 """
 
 from __future__ import annotations

@@ -255,7 +255,8 @@ class Recording(TokenStream):
         if token.kind is TokenKind.BAD and unclosed is not None:
             message = unclosed
         elif habit is not None:
-            message = f"{self.text[token.start : token.end]} cannot stand here"
+            word = self.text[token.start : token.end]
+            message = f"{word} cannot stand here" if word else "the text cannot end here"
         else:
             message = f"expected {_either(self._expected(error, tried))}, but {self.found()}"
         advice = habit or self._advice(error, tried)
@@ -281,15 +282,24 @@ class Recording(TokenStream):
         if close is not None:
             return f"did you mean {close}?"
         if self.index and self.tokens[self.index - 1].key == ",":
-            behind = token.key in _AFTER_LISTS
+            behind = token.key in _AFTER_LISTS and not self._is_meant_as_name()
             return "leave the comma in front of it out" if behind else self._reserved_word(error)
         return self._reserved_word(error) or self._word_before(candidates)
 
     def _reserved_word(self, error: UnexpectedTokenError) -> str | None:
-        token = self.token
-        if token.key not in RESERVED - _AFTER_LISTS or not _wants_name(error.expected):
+        if not _wants_name(error.expected) or not self._is_meant_as_name():
             return None
+        token = self.token
         return f"{token.key} is reserved: as a name it needs backticks, `{token.value}`"
+
+    def _is_meant_as_name(self) -> bool:
+        """Whether a reserved word is no clause: `FROM order` is none without BY, nor `end.a`."""
+        key = self.key
+        if key not in _AFTER_LISTS:
+            return key in RESERVED
+        if key in {"GROUP", "ORDER"}:
+            return self.key_at(1) != "BY"
+        return key in RESERVED and self.key_at(1) in {".", ",", ";", ""}
 
     def _word_before(self, candidates: Iterable[str]) -> str | None:
         """`SELECT a FORM t` fails at t, since FORM is taken for a name: the mistake is before."""

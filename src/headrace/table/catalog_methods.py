@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.errors import ArgumentTypeError, UnsupportedStepError
 from headrace.table.catalogs.factory import catalog_of
 from headrace.table.catalogs.objects import (
     CatalogBaseTable,
@@ -15,7 +15,7 @@ from headrace.table.catalogs.objects import (
     FunctionParts,
     ViewQuery,
 )
-from headrace.table.module import ModuleEntry
+from headrace.table.module import Module, ModuleEntry
 from headrace.table.parsing import parsed_path
 from headrace.table.schema import Schema
 from headrace.table.udf import wrapped
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from headrace.table.catalogs.catalog import Catalog
     from headrace.table.catalogs.manager import CatalogManager
     from headrace.table.catalogs.objects import CatalogDescriptor
-    from headrace.table.module import Module
     from headrace.table.table import Table
     from headrace.table.table_descriptor import TableDescriptor
-
-_CORE = "core"
 
 
 class CatalogMethods:
@@ -253,41 +250,43 @@ class CatalogMethods:
         return self._manager.user_functions()
 
     def list_functions(self) -> list[str]:
-        """The names of all functions: SQL's own, and those of users."""
-        from headrace.table.function_names import built_in_functions
-
-        return sorted({*built_in_functions(), *self._manager.user_functions()})
+        """The names of all functions: those of modules (SQL's own), and those of users."""
+        return sorted({*self._manager.modules.function_names(), *self._manager.user_functions()})
 
     # --- modules -----------------------------------------------------------------------------
 
     def list_modules(self) -> list[str]:
-        """The one of SQL's own functions."""
-        return [_CORE]
+        """The modules in whose order functions are looked for."""
+        return list(self._manager.modules.used)
 
     def list_full_modules(self) -> list[ModuleEntry]:
-        """The one of SQL's own functions."""
-        return [ModuleEntry(_CORE, used=True)]
+        """All modules that are loaded, those in use first."""
+        return self._manager.modules.entries()
 
     def load_module(self, module_name: str, module: Module) -> None:
-        """Refused: there is none to load."""
-        raise UnsupportedStepError(
-            f"the module {module_name!r} cannot be loaded: headrace has {_CORE!r} only",
-            fix="register functions: create_temporary_system_function",
-        )
+        """Add a set of functions behind those that are used.
+
+        Args:
+            module_name: by which USE MODULES and UNLOAD MODULE find it.
+            module: a subclass of `Module`.
+        """
+        if not isinstance(module, Module):
+            raise ArgumentTypeError(
+                f"load_module takes a Module, not a {type(module).__name__}",
+                fix="class Mine(Module): def list_functions(self): ...",
+            )
+        self._manager.modules.load(module_name, module)
 
     def unload_module(self, module_name: str) -> None:
-        """Refused: without ``core`` there would be no functions."""
-        if module_name != _CORE:
-            raise InvalidArgumentError(f"No module with name '{module_name}' exists")
-        raise UnsupportedStepError(f"the module {_CORE!r} cannot be unloaded", fix="leave it")
+        """Remove a set of functions.
+
+        Coming from Flink: SQL's own functions stay without ``core``, but are no longer listed.
+        """
+        self._manager.modules.unload(module_name)
 
     def use_modules(self, *module_names: str) -> None:
-        """Accepted for ``core``; others are not there."""
-        for name in module_names:
-            if name != _CORE:
-                raise InvalidArgumentError(f"No module with name '{name}' exists")
-        if len(module_names) > 1:
-            raise InvalidArgumentError(f"Module '{_CORE}' appears more than once")
+        """Look for functions in these modules only, in this order."""
+        self._manager.modules.use(*module_names)
 
     # --- models ------------------------------------------------------------------------------
 

@@ -169,7 +169,7 @@ def _functions(t_env: TableEnvironment) -> PlanFunctions:
     find = t_env._lookup.find_function
 
     def name_of(function: UserFunctionDefinition) -> str | None:
-        names = t_env._manager.user_functions()
+        names = t_env.list_functions()
         return next((name for name in names if find((name,)) is function), None)
 
     return PlanFunctions(name_of, lambda name: find((name,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def built_in_functions() -> list[str]:
     """All names that users can write in a call."""
-    from headrace.scalars import aggregate_rules
+    from headrace.scalars.aggregate_rules import aggregate_names
     from headrace.scalars.functions.registry import all_entries
 
     found = {
@@ -13,5 +13,4 @@ def built_in_functions() -> list[str]:
         for name, entry in all_entries().items()
         if not entry.internal and name[0].isalpha() and " " not in name
     }
-    aggregates = getattr(aggregate_rules, "AGGREGATES", ())
-    return sorted(found | {name.lower() for name in aggregates})
+    return sorted(found | {name.lower() for name in aggregate_names()})

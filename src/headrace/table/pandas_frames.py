@@ -105,14 +105,19 @@ def collected_frame(table: Table) -> Any:
     made = [make(row[: len(kinds)]) for row in rows]
     arrow = create_arrow_schema(names, kinds)
     arrays = [
-        pa.array([_frame_value(row[i], kind, zone) for row in made], type=arrow.field(i).type)
-        for i, kind in enumerate(kinds)
+        pa.array([_frame_value(row[i], kind, _kept_in(kind, zone)) for row in made], type=f.type)
+        for i, (kind, f) in enumerate(zip(kinds, arrow, strict=True))
     ]
     frame = pa.Table.from_arrays(arrays, schema=arrow).to_pandas(date_as_object=True)
     for name, kind in zip(names, kinds, strict=True):
         if isinstance(kind, t.LocalZonedTimestampType):
-            frame[name] = frame[name].dt.tz_localize(zone)
+            frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(zone)
     return frame
+
+
+def _kept_in(kind: DataType, zone: datetime.tzinfo) -> datetime.tzinfo:
+    """On whose clock a column is filled: a clock that shows an hour twice would lose one."""
+    return datetime.UTC if isinstance(kind, t.LocalZonedTimestampType) else zone
 
 
 def _frame_value(value: Any, kind: DataType, zone: datetime.tzinfo) -> Any:

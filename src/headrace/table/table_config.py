@@ -7,9 +7,12 @@ Next: common/options.py says which there are
 from __future__ import annotations
 
 import datetime
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from headrace.common.configuration import Configuration
+from headrace.common.configuration import Configuration, effective_configuration
 from headrace.common.time import to_millis
 from headrace.errors import ArgumentTypeError
 from headrace.scalars.session import zone_named
@@ -36,8 +39,12 @@ class TableConfig:
         self._configuration = Configuration() if configuration is None else configuration
 
     def get(self, key: str, default_value: str) -> str:
-        """An option as text."""
-        return self._configuration.get_string(key, default_value)
+        """An option as text: as it was set here, by a variable, or in the file."""
+        return self._effective().get_string(key, default_value)
+
+    def _effective(self) -> Configuration:
+        """What counts: what workers get is what is seen here, too."""
+        return effective_configuration(self._configuration)
 
     def set(self, key: str, value: str) -> TableConfig:
         """Set an option."""
@@ -46,7 +53,7 @@ class TableConfig:
 
     def get_local_timezone(self) -> str:
         """The zone in which TIMESTAMP_LTZ is shown; that of this machine by default."""
-        zone = self._configuration.get_string(_TIME_ZONE, "default")
+        zone = self._effective().get_string(_TIME_ZONE, "default")
         return local_zone() if zone == "default" else zone
 
     def set_local_timezone(self, timezone_id: str) -> None:
@@ -58,7 +65,7 @@ class TableConfig:
 
     def get_max_generated_code_length(self) -> int:
         """Accepted and without effect: headrace generates no code."""
-        return self._configuration.get_integer(_CODE_LENGTH, 4000)
+        return self._effective().get_integer(_CODE_LENGTH, 4000)
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
         """Accepted and without effect: headrace generates no code."""
@@ -72,7 +79,7 @@ class TableConfig:
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """How long state is kept that nobody asks for; 0 is for ever."""
-        kept = self._configuration.get_string(_RETENTION, "0 ms")
+        kept = self.get(_RETENTION, "0 ms")
         return datetime.timedelta(milliseconds=to_millis(kept))
 
     def get_configuration(self) -> Configuration:
@@ -89,7 +96,7 @@ class TableConfig:
 
     def get_sql_dialect(self) -> int:
         """The dialect of SQL."""
-        return _DIALECTS[self._configuration.get_string(_DIALECT, "default").lower()]
+        return _DIALECTS[self.get(_DIALECT, "default").lower()]
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
         """Set the dialect of SQL; statements of Hive's are refused when they are given."""
@@ -106,7 +113,7 @@ class TableConfig:
 
     def get_python_executable(self) -> str | None:
         """The interpreter that the workers run."""
-        return self._configuration.get_string("python.executable", "") or None
+        return self.get("python.executable", "") or None
 
     @staticmethod
     def get_default() -> TableConfig:
@@ -115,10 +122,19 @@ class TableConfig:
 
 
 def local_zone() -> str:
-    """The zone of this machine, by name or as an offset."""
-    here = datetime.datetime.now().astimezone()
-    name = getattr(here.tzinfo, "key", None) or here.strftime("%Z")
-    if name in ("UTC", "GMT"):
-        return str(name)
-    offset = here.strftime("%z")
+    """The zone of this machine by its name; the offset that it has now where there is no name."""
+    name = _named_zone()
+    if name is not None:
+        return "UTC" if name.removeprefix("Etc/") in ("UTC", "UCT", "Zulu") else name
+    offset = datetime.datetime.now().astimezone().strftime("%z")
     return f"{offset[:3]}:{offset[3:]}"
+
+
+def _named_zone() -> str | None:
+    """The name in the variable TZ; without it that of the file which /etc/localtime links to."""
+    linked = str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
+    name = os.environ.get("TZ", linked).removeprefix(":")
+    try:
+        return ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None

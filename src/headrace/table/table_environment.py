@@ -61,6 +61,7 @@ class TableEnvironment(CatalogMethods):
 
     def __init__(self, env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:
         self._env = env
+        env._graph.read_by_tables = True
         self._streaming = settings.is_streaming_mode()
         self._config = TableConfig(env._configuration)
         manager = CatalogManager(

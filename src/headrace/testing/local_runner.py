@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from headrace.datastream.data_stream import DataStream
-    from headrace.hosts.local.sources import Part, Report
+    from headrace.hosts.local.sources import Part
+    from headrace.hosts.pending import Report
     from headrace.plan.physical import PhysicalPlan
     from headrace.runtime.task import Task
     from headrace.spi.host import EpochResults

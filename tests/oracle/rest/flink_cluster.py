@@ -6,6 +6,7 @@ Next: record.py
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import socket
 import subprocess
 import time
 import urllib.request
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 from oracle import setup_venv
@@ -57,7 +59,8 @@ tables.execute_sql("CREATE TABLE s (k INT, t AS PROCTIME()) WITH ('connector'='d
     "'rows-per-second'='200', 'fields.k.min'='1', 'fields.k.max'='5')")
 tables.execute_sql("CREATE TABLE o (k INT, n BIGINT) WITH ('connector'='blackhole')")
 print(tables.execute_sql(
-    "INSERT INTO o SELECT k, COUNT(*) FROM s GROUP BY k").get_job_client().get_job_id())
+    f"INSERT INTO o SELECT k, COUNT(*) FROM s WHERE {sys.argv[2]} GROUP BY k"
+    ).get_job_client().get_job_id())
 """
 
 
@@ -110,7 +113,7 @@ class FlinkCluster:
         try:
             for script in ("jobmanager.sh", "taskmanager.sh"):
                 self._start(script)
-            self._wait_for("/taskmanagers", lambda answer: bool(answer["taskmanagers"]))
+            self.wait_for("/taskmanagers", lambda answer: bool(answer["taskmanagers"]))
         except BaseException:
             self.__exit__()
             raise
@@ -134,19 +137,49 @@ class FlinkCluster:
 
     def run_job(self) -> str:
         """Start the job and wait until it has checkpoints."""
-        program = self.scratch / "job.py"
-        program.write_text(_JOB)
-        done = subprocess.run(
-            [str(setup_venv.PYTHON), str(program), str(self.port)],
-            env=self.environment(), capture_output=True, text=True, check=True, timeout=120,
-        )  # fmt: skip
-        self.job_id = done.stdout.split()[-1]
-        self._wait_for(
+        self.job_id = self._submit("TRUE")
+        self.wait_for(
             f"/jobs/{self.job_id}/checkpoints", lambda found: found["counts"]["completed"] >= 2
         )
         return self.job_id
 
-    def _wait_for(self, path: str, ready: Any, timeout_s: float = 90.0) -> None:
+    def run_failing_job(self) -> str:
+        """Start a job whose tasks fail, and wait until one has."""
+        job = self._submit("1 / (k - k) > 0")
+        self.wait_for(
+            f"/jobs/{job}/exceptions", lambda found: bool(found["exceptionHistory"]["entries"])
+        )
+        return job
+
+    def _submit(self, condition: str) -> str:
+        program = self.scratch / "job.py"
+        program.write_text(_JOB)
+        done = subprocess.run(
+            [str(setup_venv.PYTHON), str(program), str(self.port), condition],
+            env=self.environment(), capture_output=True, text=True, check=True, timeout=120,
+        )  # fmt: skip
+        return done.stdout.split()[-1]
+
+    def upload_jar(self) -> Any:
+        """Upload a jar without a program; what Flink answers."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as jar:
+            jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nMain-Class: no.Such\n")
+        border = "-" * 20
+        body = (
+            f'--{border}\r\nContent-Disposition: form-data; name="jarfile"; '
+            'filename="empty.jar"\r\nContent-Type: application/java-archive\r\n\r\n'
+        ).encode() + content.getvalue() + f"\r\n--{border}--\r\n".encode()  # fmt: skip
+        request = urllib.request.Request(
+            f"{self.address}/jars/upload",
+            data=body,
+            headers={"Content-Type": f"multipart/form-data; boundary={border}"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+
+    def wait_for(self, path: str, ready: Any, timeout_s: float = 90.0) -> None:
+        """Until an answer is as wanted."""
         deadline = time.monotonic() + timeout_s
         while True:
             try:

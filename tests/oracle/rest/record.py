@@ -46,7 +46,9 @@ OF_JOB = (
     "/vertices/{v}/subtasks/0/attempts/0",
     "/vertices/{v}/subtasks/0/attempts/0/accumulators", "/vertices/{v}/subtasks/0/metrics",
     "/vertices/{v}/subtasktimes", "/vertices/{v}/taskmanagers", "/vertices/{v}/watermarks",
-    "/vertices/{v}/flamegraph", "/vertices/{v}/jm-operator-metrics",
+    "/vertices/{v}/flamegraph", "/vertices/{v}/jm-operator-metrics", "/rescales/config",
+    "/rescales/history", "/rescales/overview", "/rescales/summary", "/jobmanager/log-url",
+    "/taskmanagers/{tm}/log-url",
 )  # fmt: skip
 BAD: tuple[tuple[str, str, str | None], ...] = (
     ("GET", "/jobs/00000000000000000000000000000000", None),
@@ -70,6 +72,30 @@ BAD: tuple[tuple[str, str, str | None], ...] = (
     ("POST", "/jars/nothing/run", "{}"),
     ("DELETE", "/jars/nothing", None),
     ("PUT", "/jobs/{job}/resource-requirements", "{}"),
+    ("POST", "/jobs/{job}/checkpoints", '{"checkpointType": "INCREMENTAL"}'),
+    ("POST", "/jobs/{job}/checkpoints", '{"checkpointType": "SIDEWAYS"}'),
+    ("POST", "/jobs/00000000000000000000000000000000/checkpoints", "{}"),
+    ("GET", "/jobs/{job}/checkpoints/00000000000000000000000000000000", None),
+    ("GET", "/jobs/{job}/rescales/details/00000000000000000000000000000000", None),
+    ("PATCH", "/jobs/{job}/clientHeartbeat", '{"expiredTimestamp": 1}'),
+    ("GET", "/applications/00000000000000000000000000000000", None),
+    ("GET", "/applications/00000000000000000000000000000000/exceptions", None),
+    ("GET", "/applications/00000000000000000000000000000000/jobmanager/config", None),
+    ("POST", "/applications/00000000000000000000000000000000/cancel", None),
+    ("GET", "/applications/nonsense", None),
+    ("POST", "/jars/nothing/run-application", "{}"),
+    ("POST", "/jars/nothing/plan", "{}"),
+    ("DELETE", "/datasets/00000000000000000000000000000000", None),
+    ("GET", "/savepoint-disposal/00000000000000000000000000000000", None),
+    # verbs that a path does not have
+    ("POST", "/overview", "{}"),
+    ("PUT", "/jobs", "{}"),
+    ("DELETE", "/jobs/{job}", None),
+    ("POST", "/jobs/{job}/plan", "{}"),
+    ("PUT", "/jobs/{job}/savepoints", "{}"),
+    ("GET", "/jobs/{job}/stop", None),
+    ("GET", "/cluster", None),
+    ("HEAD", "/overview", None),
 )
 
 
@@ -130,6 +156,42 @@ def _record(cluster: FlinkCluster, kept: dict[str, Any], raw: dict[str, Any]) ->
     for method, path, body in BAD:
         keep(method, path, body)
     _record_operations(cluster, keep, job)
+    _record_failures(cluster, keep)
+    _record_jars(cluster, keep)
+
+
+def _record_failures(cluster: FlinkCluster, keep: Any) -> None:
+    job = cluster.run_failing_job()
+    keep("GET", f"/jobs/{job}/exceptions", label="/jobs/{job}/exceptions of a failing one")
+    application = cluster.get(f"/jobs/{job}")["application-id"]
+    keep("GET", f"/applications/{application}/exceptions", label="/applications/{app}/exceptions")
+
+
+def _record_jars(cluster: FlinkCluster, keep: Any) -> None:
+    content = cluster.upload_jar()
+    name = content["filename"].rpartition("/")[2]
+    keep("GET", "/jars", label="/jars with one")
+    keep("POST", f"/jars/{name}/plan", "{}", label="/jars/{jar}/plan of no program")
+    keep("DELETE", f"/jars/{name}", label="/jars/{jar}")
+
+
+def _record_unknown(keep: Any, finished: Any) -> None:
+    """Flink takes operations of jobs that it does not know, and tells it with their status."""
+    unknown = "/jobs/" + "0" * 32
+    for verb, status in (
+        ("savepoints", "savepoints"), ("stop", "savepoints"), ("checkpoints", "checkpoints"),
+    ):  # fmt: skip
+        trigger = keep("POST", f"{unknown}/{verb}", "{}", label=f"/jobs/UNKNOWN/{verb}")
+        path = f"{unknown}/{status}/{trigger['request-id']}"
+        finished(path)
+        keep("GET", path, label=f"/jobs/UNKNOWN/{verb}/{{trigger}}")
+
+
+def _record_applications(cluster: FlinkCluster, keep: Any, job: str) -> None:
+    application = cluster.get(f"/jobs/{job}")["application-id"]
+    for below in ("", "/exceptions", "/jobmanager/config"):
+        label = "/applications/{app}" + below
+        keep("GET", f"/applications/{application}{below}", label=label)
 
 
 def _record_operations(cluster: FlinkCluster, keep: Any, job: str) -> None:
@@ -141,6 +203,8 @@ def _record_operations(cluster: FlinkCluster, keep: Any, job: str) -> None:
             time.sleep(0.2)
         return None
 
+    _record_unknown(keep, finished)
+    _record_applications(cluster, keep, job)
     folder = f"file://{cluster.scratch}/savepoints"
     body = json.dumps({"target-directory": folder, "cancel-job": False})
     trigger = keep("POST", "/jobs/{job}/savepoints", body, label="/jobs/{job}/savepoints")
@@ -157,7 +221,13 @@ def _record_operations(cluster: FlinkCluster, keep: Any, job: str) -> None:
         "/jobs/{job}/checkpoints/" + trigger["request-id"],
         label="/jobs/{job}/checkpoints/{trigger}",
     )
-    keep("GET", "/jobs/{job}/checkpoints", label="/jobs/{job}/checkpoints after a savepoint")
+    cluster.wait_for(f"/jobs/{job}/checkpoints", lambda found: found["latest"]["savepoint"])
+    told = keep("GET", "/jobs/{job}/checkpoints", label="/jobs/{job}/checkpoints after a savepoint")
+    saved = told["latest"]["savepoint"]["id"]
+    keep(
+        "GET", f"/jobs/{job}/checkpoints/details/{saved}",
+        label="/jobs/{job}/checkpoints/details/{savepoint}",
+    )  # fmt: skip
     body = json.dumps({"savepoint-path": done["operation"]["location"]})
     trigger = keep("POST", "/savepoint-disposal", body, label="/savepoint-disposal")
     finished(f"/savepoint-disposal/{trigger['request-id']}")
@@ -173,6 +243,8 @@ def _record_operations(cluster: FlinkCluster, keep: Any, job: str) -> None:
     job = cluster.run_job()
     keep("PATCH", f"/jobs/{job}", label="/jobs/{job}")
     keep("GET", "/jobs/overview", label="/jobs/overview of several")
+    application = cluster.get(f"/jobs/{cluster.run_job()}")["application-id"]
+    keep("POST", f"/applications/{application}/cancel", label="/applications/{app}/cancel")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from headrace.rest.access import Role, TokenFile
 from headrace.rest.settings import RestSettings
 from oracle.rest.flink_cluster import run_flink
 from oracle.session import missing_reason
-from rest_fakes import ENDED, JOB, FakeDispatcher, FakeViews, not_now
+from rest_fakes import CHECKPOINT, ENDED, JOB, FakeDispatcher, FakeViews, not_now
 from rest_serving import Serving, serving
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def rest(flink: None, tmp_path: Path) -> Iterator[Serving]:
         yield found
 
 
-def test_list_savepoint_stop_and_cancel(rest: Serving, tmp_path: Path) -> None:
+def test_list_savepoint_checkpoint_and_stop(rest: Serving, tmp_path: Path) -> None:
     listed = run_flink(tmp_path, rest.server.port, "list", "-a")
     assert listed.returncode == 0, listed.stdout + listed.stderr
     assert f"{JOB} : orders (RUNNING)" in listed.stdout
@@ -45,14 +45,18 @@ def test_list_savepoint_stop_and_cancel(rest: Serving, tmp_path: Path) -> None:
     assert saved.returncode == 0, saved.stdout + saved.stderr
     assert "/sp/savepoint-012345-0" in saved.stdout
 
+    made = run_flink(tmp_path, rest.server.port, "checkpoint", JOB)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert f"Checkpoint {CHECKPOINT.id} for job {JOB} completed." in made.stdout
+
     stopped = run_flink(
         tmp_path, rest.server.port, "stop", "--savepointPath", "/sp", "--drain", JOB
     )
     assert stopped.returncode == 0, stopped.stdout + stopped.stderr
     assert "/sp/savepoint-012345-1" in stopped.stdout
     asked = [name for name, _ in rest.dispatcher.asked]
-    assert asked == ["savepoint", "stop"]
-    assert rest.dispatcher.asked[1] == ("stop", {"drain": True, "folder": "/sp"})
+    assert asked == ["savepoint", "checkpoint", "stop"]
+    assert rest.dispatcher.asked[2] == ("stop", {"drain": True, "folder": "/sp"})
 
 
 def test_cancel_and_what_is_refused(rest: Serving, tmp_path: Path) -> None:
@@ -62,13 +66,33 @@ def test_cancel_and_what_is_refused(rest: Serving, tmp_path: Path) -> None:
     # the text comes out of a Java object that we have written
     assert "RESTARTING" in refused.stdout + refused.stderr
 
-    unknown = run_flink(tmp_path, rest.server.port, "cancel", "0" * 32)
-    assert unknown.returncode != 0
-    assert "there is no job" in unknown.stdout + unknown.stderr
+    for command in ("cancel", "checkpoint"):
+        unknown = run_flink(tmp_path, rest.server.port, command, "0" * 32)
+        assert unknown.returncode != 0
+        assert "there is no job" in unknown.stdout + unknown.stderr
 
     canceled = run_flink(tmp_path, rest.server.port, "cancel", JOB)
     assert canceled.returncode == 0, canceled.stdout + canceled.stderr
     assert ("cancel", {"job": JOB}) in rest.dispatcher.asked
+
+
+@pytest.mark.slow  # four more JVMs
+def test_a_savepoint_is_disposed_of_and_a_full_checkpoint_refused(
+    rest: Serving, tmp_path: Path
+) -> None:
+    left = run_flink(tmp_path, rest.server.port, "savepoint", "-d", str(tmp_path))
+    assert left.returncode != 0  # it is none
+    assert "there is no savepoint here" in left.stdout + left.stderr
+    full = run_flink(tmp_path, rest.server.port, "checkpoint", "-full", JOB)
+    assert full.returncode != 0
+    assert "and not FULL when asked to" in full.stdout + full.stderr
+    running = run_flink(tmp_path, rest.server.port, "list", "-r")
+    assert running.returncode == 0, running.stdout + running.stderr
+    assert f"{JOB} : orders (RUNNING)" in running.stdout
+    assert ENDED not in running.stdout
+    detached = run_flink(tmp_path, rest.server.port, "savepoint", "-detached", JOB, "/sp")
+    assert detached.returncode == 0, detached.stdout + detached.stderr
+    assert rest.dispatcher.asked[-1] == ("savepoint", {"folder": "/sp", "cancel": False})
 
 
 @pytest.mark.slow  # two more JVMs

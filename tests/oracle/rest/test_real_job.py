@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from oracle.session import missing_reason
 ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 # asked for by names that only Flink has, or refused: tests/unit/rest/test_flink_shapes.py
 LEFT_OUT = ("Status.JVM", "flamegraph", "thread-dump", "resource-requirements", "{trigger}",
-            "includeSerializedValue", " ended", " after ", " of several")  # fmt: skip
+            "includeSerializedValue", " ended", " after ", " of several", "{savepoint}", "{tm}/log",
+            "/applications/000")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -48,6 +50,18 @@ def test_a_real_job_is_read_and_steered_as_flinks(tmp_path: Path) -> None:
             saved = run_flink(tmp_path, port, "savepoint", job, f"file://{tmp_path}/saved")
             assert saved.returncode == 0, saved.stdout + saved.stderr
             assert list((tmp_path / "saved").glob("savepoint-*/metadata.json"))
+            made = run_flink(tmp_path, port, "checkpoint", job)
+            assert made.returncode == 0, made.stdout + made.stderr
+            assert re.search(rf"Checkpoint \d+ for job {job} completed", made.stdout)
+            wait_until(
+                lambda: client.get(f"/jobs/{job}/checkpoints").json()["latest"]["savepoint"],
+                why="the savepoint is not told",
+            )
+            number = client.get(f"/jobs/{job}/checkpoints").json()["latest"]["savepoint"]["id"]
+            told = client.get(f"/jobs/{job}/checkpoints/details/{number}").json()
+            wanted = ANSWERS["GET /jobs/{job}/checkpoints/details/{savepoint}"]["shape"]
+            assert differences(wanted, shape(told)) == []
+            _check_slots(client)
             stopped = run_flink(
                 tmp_path, port, "stop", "--savepointPath", f"file://{tmp_path}/saved", job
             )
@@ -76,12 +90,29 @@ def _run(client: httpx.Client, folder: Path) -> str:
     return str(answer.json()["jobid"])
 
 
+def _check_slots(client: httpx.Client) -> None:
+    """All are taken by the one job of parallelism 2, at work or not."""
+    cluster = client.get("/overview").json()
+    assert (cluster["slots-total"], cluster["slots-available"]) == (2, 0)
+    (executor,) = client.get("/taskmanagers").json()["taskmanagers"]
+    assert (executor["slotsNumber"], executor["freeSlots"]) == (2, 0)
+    slots = client.get(f"/taskmanagers/{executor['id']}").json()["allocatedSlots"]
+    assert len(slots) == 2
+    assert sum(slot["assignedTasks"] for slot in slots) == executor["assignedTasks"] > 0
+
+
 def _wrong(client: httpx.Client, job: str) -> dict[str, object]:
     """Answers whose keys or types are not Flink's."""
     detail = client.get(f"/jobs/{job}").json()
     executor = client.get("/taskmanagers").json()["taskmanagers"][0]["id"]
     latest = client.get(f"/jobs/{job}/checkpoints").json()["latest"]["completed"]["id"]
-    names = {"job": job, "v": detail["vertices"][-1]["id"], "tm": executor, "cp": str(latest)}
+    names = {
+        "job": job,
+        "app": job,
+        "v": detail["vertices"][-1]["id"],
+        "tm": executor,
+        "cp": str(latest),
+    }
     wrong: dict[str, object] = {}
     for name, wanted in ANSWERS.items():
         left_out = any(part in name for part in LEFT_OUT)

@@ -19,6 +19,7 @@ from headrace.scalars.matches import (
     TimeLook,
 )
 from headrace.scalars.nodes import Literal, Ref, Scalar
+from headrace.scalars.session import ScalarSession
 from table_operators import (
     BIGINT,
     END,
@@ -85,7 +86,7 @@ def matched(
         (0,), time, order, stages, measures, skip or MatchSkip("PAST LAST ROW"), within
     )
     kinds = [measure.scalar.type for measure in measures]
-    return MatchOperator(spec, LINES, lines_of(STRING, *kinds))
+    return MatchOperator(spec, LINES, lines_of(STRING, *kinds), session=ScalarSession())
 
 
 def plus(*lines: tuple[str, int, int | None]) -> list[Any]:

@@ -118,6 +118,14 @@ def test_status_shows_counts_failures_and_an_exit_code(registry: JobRegistry) ->
     assert json.loads(headrace("status", "ab12", "--json").stdout)["operators"]["count"] == counts
 
 
+def test_status_says_what_a_job_waits_for(registry: JobRegistry) -> None:
+    put(registry, "ab12" * 8, mode="continuous", waits_for="slots: 4 needed, 1 there")
+    shown = headrace("status", "ab12").stdout
+    assert "RUNNING, waiting" in shown
+    assert "waits for    slots: 4 needed, 1 there" in shown
+    assert "RUNNING, waiting" in headrace("list").stdout
+
+
 def test_status_shows_the_lines_of_a_failure(registry: JobRegistry) -> None:
     failure = {"when": 1000, "type": "UserFunctionError", "message": "it raised", "delay_ms": None}
     places = {"where": "fails.py:12 .map(parse)", "raised_at": "fails.py:10 in parse"}
@@ -175,9 +183,16 @@ def test_a_job_without_a_driver_cannot_be_ended(registry: JobRegistry, command: 
 class Driver:
     """Answers requests to a job as its agent would."""
 
-    def __init__(self, registry: JobRegistry, record: JobRecord, last_state: str) -> None:
+    def __init__(
+        self,
+        registry: JobRegistry,
+        record: JobRecord,
+        last_state: str,
+        answer: dict[str, Any] | None = None,
+    ) -> None:
         self.registry, self.record, self.last_state = registry, record, last_state
         self.asked: list[Any] = []
+        self.answer = answer or {}
         registry.requests_of(record.job_id).mkdir(parents=True)
         self.inbox = Inbox(registry.requests_of(record.job_id))
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -188,7 +203,7 @@ class Driver:
         while not self.asked and time.monotonic() < deadline:
             for request in self.inbox.take():
                 self.asked.append((request.action, request.arguments))
-                self.inbox.answer(request, {})
+                self.inbox.answer(request, self.answer)
             time.sleep(0.01)
         self.record.state = self.last_state
         self.registry.write(self.record)
@@ -207,6 +222,15 @@ def test_cancel_and_stop_ask_the_driver_and_wait_for_the_end(registry: JobRegist
 
     Driver(registry, put(registry, "ef56", "views"), "FAILED")
     assert headrace("stop", "views").exit_code == 1
+
+
+def test_checkpoint_prints_the_number_that_the_driver_tells(registry: JobRegistry) -> None:
+    driver = Driver(registry, put(registry, "ab12"), "RUNNING", {"checkpoint": 12})
+    found = headrace("checkpoint", "orders")
+    assert (found.exit_code, found.stdout.strip()) == (0, "12"), found.stderr
+    assert driver.asked == [("checkpoint", {})]
+    driver = Driver(registry, put(registry, "cd34", "clicks"), "RUNNING", {"checkpoint": 3})
+    assert json.loads(headrace("checkpoint", "cd34", "--json").stdout) == {"checkpoint": 3}
 
 
 def test_a_driver_that_does_not_answer_is_told_in_time(registry: JobRegistry) -> None:

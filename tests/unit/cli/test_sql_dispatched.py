@@ -99,6 +99,24 @@ def test_an_insert_is_a_program_with_all_that_the_session_declared(
     assert "| +I |" in shown  # the query was answered here
 
 
+def test_a_statement_set_is_one_program(
+    session: tuple[Dispatcher, Callable[[str], None]], tmp_path: Path
+) -> None:
+    dispatcher, run = session
+    for name in ("a", "b"):
+        run(f"""CREATE TABLE {name} (n INT) WITH
+                  ('connector' = 'filesystem', 'path' = '{tmp_path / name}', 'format' = 'csv');""")
+    run("BEGIN STATEMENT SET; INSERT INTO a SELECT 1; INSERT INTO b SELECT 2;")
+    with pytest.raises(SqlError, match="nope"):
+        run("INSERT INTO a SELECT nope FROM (VALUES (1)) AS v (n);")
+    assert dispatcher.programs == []
+    run("END;")
+    assert len(dispatcher.programs) == 1
+    for name, line in (("a", "1"), ("b", "2")):
+        [file] = (tmp_path / name).glob("part*")
+        assert file.read_text().split() == [line]
+
+
 def test_a_wrong_insert_is_refused_before_it_is_sent(
     session: tuple[Dispatcher, Callable[[str], None]],
 ) -> None:

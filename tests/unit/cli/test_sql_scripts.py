@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +14,11 @@ from prompt_toolkit.output import DummyOutput
 from typer.testing import CliRunner
 
 from headrace.cli.main import app
+from headrace.cli.sql.client import SqlClient
 from headrace.cli.sql.completion import SqlCompleter
+from headrace.cli.sql.display import TextDisplay
 from headrace.cli.sql.materialized import ChangelogLines, MaterializedLines
+from headrace.cli.sql.prompt import converse
 from headrace.cli.sql.screen import ResultScreen, show_on_screen
 from headrace.cli.sql.script import is_complete, statements_of
 from headrace.cli.sql.settings import display_settings
@@ -78,6 +82,26 @@ def test_a_script_prints_its_statements_and_their_results(home: Path) -> None:
     ])  # fmt: skip
     assert "2 rows in set (0." in done.stdout
     assert "SELECT" not in sql("-f", "counts.sql", "--quiet").stdout
+
+
+def test_functions_are_imported_from_the_folder_of_the_script(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.path", list(sys.path))
+    folder = home / "dir"
+    folder.mkdir()
+    (folder / "functions_beside_a_script.py").write_text(
+        "from headrace.table import DataTypes\nfrom headrace.table.udf import udf\n"
+        "@udf(result_type=DataTypes.BIGINT())\n"
+        "def twice(n):\n    return 2 * n\n"
+    )
+    script = folder / "x.sql"
+    script.write_text(
+        "CREATE FUNCTION f AS 'functions_beside_a_script.twice' LANGUAGE PYTHON;\nSELECT f(21);"
+    )
+    found = sql("-f", str(script))
+    assert found.exit_code == 0, found.output
+    assert "42" in found.stdout
 
 
 def test_a_script_stops_at_its_first_error_with_file_and_line(home: Path) -> None:
@@ -229,6 +253,71 @@ def test_help_names_the_commands() -> None:
     assert "STOP JOB" in sql("-e", "HELP").stdout
 
 
+# --- statement sets ------------------------------------------------------------------------------
+
+TARGETS = """
+SET 'table.dml-sync' = 'true';
+CREATE TABLE a (n INT) WITH ('connector' = 'print');
+CREATE TABLE b (n INT) WITH ('connector' = 'print');
+BEGIN STATEMENT SET;
+INSERT INTO a SELECT 1;
+INSERT INTO b SELECT 2;
+"""
+
+
+def test_the_inserts_of_a_statement_set_are_one_job_that_begins_with_end() -> None:
+    done = sql("-e", TARGETS + "END")
+    assert done.exit_code == 0, done.output
+    shown = done.stdout.splitlines()
+    assert shown[:6] == ["[INFO] OK"] * 6
+    assert [line[-5:] for line in shown[6:8]] == ["+I[1]", "+I[2]"]
+    assert [line.split(":")[0] for line in shown].count("Job ID") == 1
+    assert sql("-e", "BEGIN STATEMENT SET; END").stdout.splitlines() == ["[INFO] OK"] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (TARGETS + "BEGIN STATEMENT SET", "a statement set takes INSERTs only"),
+        (TARGETS + "SET 'parallelism.default' = '1'", "a statement set takes INSERTs only"),
+        (TARGETS + "CREATE TABLE c AS SELECT 1", "a statement set takes INSERTs only"),
+        (TARGETS + "INSERT INTO nowhere SELECT 1; END", "nowhere"),
+        ("END", "there is no statement set to end"),
+        (TARGETS, "the statement set has no END"),
+    ],
+)
+def test_a_statement_set_refuses_what_is_not_in_its_place(text: str, wrong: str) -> None:
+    done = sql("-e", text)
+    assert done.exit_code == 2
+    assert wrong in done.stderr
+    assert "+I" not in done.stdout
+
+
+def test_a_set_goes_on_behind_a_statement_that_it_refuses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client = SqlClient({}, TextDisplay(full_screen=False))
+    for statement in statements_of(TARGETS):
+        client.run(statement)
+    with pytest.raises(HeadraceError, match="takes INSERTs only"):
+        client.run(statements_of("SHOW TABLES;")[0])
+    client.run(statements_of("END;")[0])
+    assert capsys.readouterr().out.count("+I[") == 2
+
+
+def test_who_leaves_the_prompt_is_told_of_a_set_without_end() -> None:
+    client, told = SqlClient({}, TextDisplay(full_screen=False)), []
+    typed = iter([TARGETS, "QUIT;"])
+    assert converse(client, lambda: next(typed), told.append) == 0
+    assert [str(error).splitlines()[0] for error in told] == [
+        "[INVALID_ARGUMENT] the statement set has no END, so its INSERTs have not run"
+    ]
+
+
+def test_help_tells_of_statement_sets() -> None:
+    assert "BEGIN STATEMENT SET;" in sql("-e", "HELP").stdout
+
+
 # --- parts ---------------------------------------------------------------------------------------
 
 
@@ -241,8 +330,10 @@ def test_scripts_part_at_semicolons_that_end_statements() -> None:
         (2, 1, True),
         (3, 3, True),
     ]
-    assert [each.text.split()[0] for each in found] == ["SELECT", "BEGIN", "EXECUTE", "SELECT"]
-    assert found[1].text.endswith("END; END")
+    assert [each.text.split()[0] for each in found] == [
+        "SELECT", "BEGIN", "INSERT", "INSERT", "END", "EXECUTE", "SELECT",
+    ]  # fmt: skip
+    assert found[5].text.endswith("SELECT 1; END")
     assert not found[-1].complete
 
 
@@ -258,7 +349,8 @@ def test_scripts_part_at_semicolons_that_end_statements() -> None:
         ("SELECT `a;", False),
         ("/* a;", False),
         ("quit", True),
-        ("BEGIN STATEMENT SET;", False),
+        ("BEGIN STATEMENT SET;", True),
+        ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1;", False),
     ],
 )
 def test_a_statement_is_complete_with_its_semicolon(text: str, complete: bool) -> None:

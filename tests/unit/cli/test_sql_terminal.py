@@ -2,85 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pty
-import re
-import select
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
+
+from sql_terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\r")
 _PATIENCE_S = 20.0
-
-
-class Terminal:
-    """A client at a pseudo-terminal."""
-
-    def __init__(self, home: Path) -> None:
-        self._master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "headrace.cli", "sql", "--host", "local"],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-            env={
-                **os.environ,
-                "HEADRACE_HOME": str(home),
-                "TERM": "xterm",
-                "PROMPT_TOOLKIT_NO_CPR": "1",
-                "LINES": "24",
-                "COLUMNS": "100",
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
-            preexec_fn=lambda: _take_terminal(slave),
-        )
-        os.close(slave)
-        self._seen = ""
-
-    def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def wait_for(self, text: str) -> str:
-        """What was shown up to a text and with it; what is asked for next comes behind it."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while text not in self._seen:
-            left = deadline - time.monotonic()
-            ready, _, _ = select.select([self._master], [], [], max(0, left))
-            assert ready, f"{text!r} was not shown, but:\n{self._seen[-2000:]}"
-            assert left > 0, f"{text!r} was not shown in time, but:\n{self._seen[-2000:]}"
-            self._seen += _CODES.sub("", os.read(self._master, 65536).decode(errors="replace"))
-        shown, _, self._seen = self._seen.partition(text)
-        return shown + text
-
-    def close(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        os.close(self._master)
-
-
-def _take_terminal(slave: int) -> None:
-    """Make it the terminal of the new session, so that Ctrl-C becomes a signal."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    made = Terminal(tmp_path)
+    made = Terminal(tmp_path, "--host", "local")
     yield made
     made.close()
 
@@ -152,6 +93,62 @@ def test_a_session_at_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.wait_for("CANCELED")
     assert terminal.process.wait(20) == 0
     assert "SELECT 'a;b'" in (tmp_path / "sql-history").read_text()
+
+
+_HELD = """
+import time
+from pathlib import Path
+
+from headrace.table.udf import udf
+
+
+@udf(result_type="INT")
+def held(number):
+    while not Path({gate!r}).exists():
+        time.sleep(0.02)
+    return number
+"""
+
+
+def test_a_batch_query_tells_how_far_it_is_until_its_result_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    (tmp_path / "holding.py").write_text(_HELD.format(gate=str(gate)))
+    monkeypatch.syspath_prepend(tmp_path)
+    terminal = Terminal(
+        tmp_path, *("--host", "local", "-D", "execution.runtime-mode=batch"), patience_s=60.0
+    )
+    try:
+        for statement in (
+            "CREATE FUNCTION held AS 'holding.held' LANGUAGE PYTHON",
+            "CREATE TABLE seven (a INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1', "
+            "'fields.a.kind' = 'sequence', 'fields.a.start' = '7', 'fields.a.end' = '7')",
+        ):
+            terminal.wait_for("headrace SQL>")
+            terminal.type(f"{statement};\r")
+            terminal.wait_for("[INFO] OK")
+        # in the title of the screen
+        terminal.wait_for("headrace SQL>")
+        terminal.type("SELECT held(a) AS a FROM seven;\r")
+        terminal.wait_for("refresh")
+        terminal.wait_for("1 s ")
+        gate.touch()
+        terminal.wait_for("has ended")
+        terminal.type("q")
+        # on a line of its own, which the result replaces
+        terminal.wait_for("headrace SQL>")
+        terminal.type("SET 'sql-client.execution.result-mode' = 'tableau';\r")
+        terminal.wait_for("[INFO] OK")
+        terminal.wait_for("headrace SQL>")
+        gate.unlink()
+        terminal.type("SELECT held(a) AS a FROM seven;\r")
+        terminal.wait_for("1 s")
+        terminal.wait_for("2 s")
+        gate.touch()
+        terminal.wait_for("1 row in set")
+    finally:
+        terminal.close()
 
 
 def test_what_jobs_print_stands_above_the_line_that_is_typed(terminal: Terminal) -> None:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.common.config_options import ConfigOptions
-from headrace.common.configuration import Configuration, effective_configuration, read_environment
+from headrace.common.configuration import (
+    Configuration,
+    effective_configuration,
+    read_environment,
+    variable_of,
+)
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.option_families import FAMILIES
 from headrace.common.options import OPTIONS, describe_options, find_option
@@ -124,6 +129,28 @@ def test_names_of_variables() -> None:
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.session.timeZone": "UTC",
     }
+
+
+def test_own_options_need_their_first_word_once_or_not_at_all() -> None:
+    for name in ("HEADRACE_EXECUTION_MODE", "HEADRACE_HEADRACE_EXECUTION_MODE"):
+        found = read_environment({name: "continuous"})
+        assert found == {"headrace.execution.mode": ("continuous", name)}
+    assert variable_of("headrace.execution.mode") == "HEADRACE_EXECUTION_MODE"
+    assert variable_of("parallelism.default") == "HEADRACE_PARALLELISM_DEFAULT"
+
+
+def test_every_option_can_be_set_by_its_shortest_variable() -> None:
+    for key in OPTIONS:
+        assert list(read_environment({variable_of(key): "x"})) == [key]
+
+
+def test_two_variables_of_one_option_must_agree() -> None:
+    both = {"HEADRACE_EXECUTION_MODE": "continuous", "HEADRACE_HEADRACE_EXECUTION_MODE": "x"}
+    with pytest.raises(ConfigurationError, match="different things of the option"):
+        read_environment(both)
+    read_environment(dict.fromkeys(both, "continuous"))
+    by_command = {**dict.fromkeys(both, "x"), "HEADRACE_headrace.execution.mode": "continuous"}
+    assert read_environment(by_command)["headrace.execution.mode"][0] == "continuous"
 
 
 def test_unknown_keys_name_the_place_and_the_nearest_key(tmp_path: Path) -> None:

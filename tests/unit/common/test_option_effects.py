@@ -1,21 +1,14 @@
-"""Every option does what it says: it has a reader in the code, or a reason why it has none."""
+"""Options do what they say.  structure/test_option_readers.py asks each for its reader."""
 
 from __future__ import annotations
 
-import ast
 import logging
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-import headrace
 from headrace.common import Configuration
 from headrace.common import configuration as module
-from headrace.common.config_options import ConfigOption, Effect
 from headrace.common.configuration import effective_configuration
-from headrace.common.option_families import FAMILIES
-from headrace.common.options import OPTIONS
 from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -24,86 +17,6 @@ from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.window import TumblingProcessingTimeWindows
 from headrace.errors import ConfigurationError, MissingUidError, UndeclaredTypeError
 from headrace.spi.job_spec import JobSpec
-
-SOURCE = Path(headrace.__file__).parent
-# They declare options, or remember them under PyFlink's names: neither does anything with them.
-NO_READERS = {
-    SOURCE / "common" / "options.py",
-    SOURCE / "common" / "cluster_options.py",
-    SOURCE / "common" / "security_options.py",
-    SOURCE / "common" / "option_families.py",
-    SOURCE / "common" / "table_options.py",
-    SOURCE / "common" / "execution_config.py",
-    SOURCE / "datastream" / "checkpoint_config.py",
-}
-# Calls that only write a setting.
-WRITES = {"_set", "_append", "set_string"}
-
-
-def _text(node: ast.AST, names: dict[str, str]) -> str | None:
-    """The text that an expression of literals, constants of the module and `+` stands for."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.Name):
-        return names.get(node.id)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        parts = _text(node.left, names), _text(node.right, names)
-        return None if None in parts else f"{parts[0]}{parts[1]}"
-    return None
-
-
-def _constants(tree: ast.Module) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node in tree.body:
-        if not isinstance(node, ast.Assign):
-            continue
-        for target in node.targets:
-            pairs = (
-                zip(target.elts, node.value.elts, strict=True)
-                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
-                else [(target, node.value)]
-            )
-            for name, value in pairs:
-                text = _text(value, found)
-                if isinstance(name, ast.Name) and text is not None:
-                    found[name.id] = text
-    return found
-
-
-def _read_in(tree: ast.Module) -> set[str]:
-    names = _constants(tree)
-    written = {
-        id(node.args[0])
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and node.args
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in WRITES
-    }
-    texts = {_text(node, names) for node in ast.walk(tree) if id(node) not in written}
-    return {text for text in texts if text in OPTIONS}
-
-
-@cache
-def _read() -> set[str]:
-    files = [file for file in SOURCE.rglob("*.py") if file not in NO_READERS]
-    return {key for file in files for key in _read_in(ast.parse(file.read_text(encoding="utf-8")))}
-
-
-@pytest.mark.parametrize("key", [o.key for o in OPTIONS.values() if o.effect is Effect.ACTS])
-def test_an_option_that_acts_has_a_reader(key: str) -> None:
-    assert key in _read()
-
-
-def test_a_call_that_writes_a_setting_is_no_reader() -> None:
-    assert _read_in(ast.parse('self._set("pipeline.jars", 1)')) == set()
-    assert _read_in(ast.parse('P = "pipeline."\nget(P + "jars")')) == {"pipeline.jars"}
-
-
-@pytest.mark.parametrize("option", [*OPTIONS.values(), *FAMILIES], ids=lambda option: option.key)
-def test_what_does_not_act_says_why(option: ConfigOption[object]) -> None:
-    assert bool(option.why) == (option.effect is not Effect.ACTS)
-    assert bool(option.instead) == (option.effect is Effect.REFUSED)
 
 
 @pytest.mark.parametrize("key", ["security.kerberos.login.keytab", "fs.s3a.access.key"])

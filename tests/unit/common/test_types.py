@@ -44,6 +44,16 @@ def test_unknown_names_raise_what_both_worlds_expect() -> None:
         row["b"] = 2
 
 
+def test_a_misspelt_field_is_told_with_the_ones_that_there_are() -> None:
+    row = Row(name="a", amount=1)
+    for ask in (lambda: row.amuont, lambda: row["amuont"]):
+        with pytest.raises((AttributeError, KeyError), match=r"no field 'amuont'.*mean 'amount'"):
+            ask()
+    with pytest.raises(AttributeError, match="fields have no names"):
+        _ = Row(1, 2).amount
+    assert not hasattr(row, "amuont")
+
+
 def test_a_row_of_names_makes_rows() -> None:
     person = Row("name", "age")
     assert repr(person) == "<Row('name', 'age')>"

@@ -331,6 +331,20 @@ def test_the_first_bad_message_ends_a_job_that_says_nothing_else() -> None:
     assert "ValueError: empty" in str(caught.value)
 
 
+def test_a_bad_message_is_shown_once_with_one_remedy() -> None:
+    row_type = Types.ROW_NAMED(["id"], [Types.LONG()])
+    schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    with (
+        decoded(builder().set_value_only_deserializer(schema)) as job,
+        pytest.raises(RecordError) as caught,
+    ):
+        job.run_batch(raw(b'{"id": 1}', b'{"id: 2}'))
+    text = str(caught.value)
+    assert [text.count(part) for part in ('{"id: 2}', "where:", "fix:")] == [1, 1, 1]
+    assert "ignore_parse_errors()" in text
+    assert "skip_bad_records()" in text
+
+
 def test_typed_json_is_decoded_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     row_type = Types.ROW_NAMED(["id", "user"], [Types.LONG(), Types.STRING()])
     schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()

@@ -98,3 +98,12 @@ def test_two_kinds_under_one_name_end_the_job() -> None:
     numbers.map(_Registers(ListAccumulator())).print()
     with pytest.raises(ProgramError, match="'seen' is registered as IntCounter and as ListAcc"):
         env.execute("two kinds")
+
+
+def test_values_that_were_handed_out_do_not_grow_with_the_next_epoch() -> None:
+    totals = AccumulatorTotals()
+    totals.add("parse", 0, {"seen": listed("a")})
+    before = totals.values()
+    totals.add("parse", 0, {"seen": listed("b")})
+    assert before == {"seen": ["a"]}
+    assert totals.values() == {"seen": ["a", "b"]}

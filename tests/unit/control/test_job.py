@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from headrace.connectors.driver.collect import CollectSink
 from headrace.connectors.driver.record_chunks import ShippingWriter
 from headrace.control.attempt import Attempt
 from headrace.control.job import Job, running_jobs
+from headrace.control.metrics import JobMetrics
 from headrace.datastream.connectors.sink import Committer, CommitterContext, WriterContext
 from headrace.errors import (
     ConfigurationError,
@@ -103,6 +105,7 @@ class FakeRun:
 
     close = stop
     is_waiting = False
+    waits_for = None
 
     def exhausted(self) -> bool:
         return True
@@ -171,7 +174,7 @@ class Bench:
         if paused is not None:
             with paused():
                 self.while_paused()
-        return SimpleNamespace(location=f"savepoint in {folder}")
+        return SimpleNamespace(location=f"savepoint in {folder}", bytes=100)
 
     def make_attempt(self, metrics: Any) -> Attempt:
         if self.queries and self.cannot_build_again is not None:
@@ -401,6 +404,83 @@ def _chunk(*values: Any) -> Any:
     return chunk
 
 
+def _checkpoint(bench: Bench) -> Any:
+    """A checkpoint that is asked for from another thread."""
+    asked = ThreadPoolExecutor(1)
+    found = asked.submit(bench.job.checkpoint)
+    asked.shutdown(wait=False)
+    return found
+
+
+def test_a_checkpoint_is_that_of_the_running_batch() -> None:
+    bench = Bench({}, endless=True)
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(list[int]):
+        def __len__(self) -> int:
+            begun.set()
+            assert go_on.wait(PATIENCE_S)
+            return 1
+
+    bench.batches = {0: [1], 1: Slow()}
+    bench.job.start()
+    assert begun.wait(PATIENCE_S)
+    bench.queries[0].is_waiting = True  # as its last look at the sources was: it is in an epoch
+    asked = _checkpoint(bench)
+    with pytest.raises(TimeoutError):
+        asked.result(0.1)
+    go_on.set()
+    assert asked.result(PATIENCE_S) == 2
+    bench.job.cancel()
+
+
+def test_a_checkpoint_of_an_idle_job_is_its_last_one() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    bench.queries[0].is_waiting = True
+    assert bench.job.checkpoint() == 1
+    bench.job.cancel()
+
+
+def test_a_job_that_has_read_nothing_has_no_checkpoint_to_give() -> None:
+    bench = Bench({}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.job.status is JobStatus.RUNNING)
+    bench.queries[0].is_waiting = True
+    with pytest.raises(JobError, match="have given nothing yet"):
+        bench.job.checkpoint()
+    bench.job.cancel()
+
+
+def test_a_checkpoint_ends_a_long_epoch_now() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    run = bench.queries[0]
+    run.has_short_epochs = False
+    run.finish_epoch = lambda: run._batch(1, [])  # type: ignore[method-assign]
+    assert bench.job.checkpoint() == 2
+    bench.job.cancel()
+
+
+def test_a_checkpoint_of_a_job_that_ends_or_fails_is_told_to_be_none() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    with pytest.raises(JobError, match="is CREATED, so it makes no checkpoint"):
+        bench.job.checkpoint()
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    asked = _checkpoint(bench)
+    with pytest.raises(TimeoutError):
+        asked.result(0.1)
+    bench.job.cancel()
+    with pytest.raises(JobError, match="before its checkpoint was made: it is CANCEL"):
+        asked.result(PATIENCE_S)
+    assert bench.job.wait(PATIENCE_S)
+    with pytest.raises(JobError, match="is CANCELED, so it makes no checkpoint"):
+        bench.job.checkpoint()
+
+
 def test_stop_with_savepoint_saves_what_the_last_batch_left() -> None:
     bench = Bench({0: [1], 1: [2]}, endless=True)
     bench.job.start()
@@ -444,3 +524,41 @@ def test_an_ended_job_gives_no_savepoint() -> None:
     bench.run()
     with pytest.raises(JobError, match="has ended"):
         bench.job.savepoint("sp")
+
+
+class DeliveringCommitter(ListCommitter):
+    """One whose record is on its way in for as long as a test wants."""
+
+    def __init__(self, events: list[Any]) -> None:
+        super().__init__(events)
+        self.inside, self.go_on = threading.Event(), threading.Event()
+
+    def deliver(self, batch_id: int, committables: list[Any]) -> None:
+        self.inside.set()
+        assert self.go_on.wait(PATIENCE_S)
+        self.events.append("delivered")
+
+
+@pytest.mark.parametrize("ends", ["close", "end of input"])
+def test_a_sink_is_called_by_one_thread_at_a_time(ends: str) -> None:
+    """In continuous mode records come in other threads than the end of the job."""
+    events: list[Any] = []
+    committer = DeliveringCommitter(events)
+    attempt = Attempt(
+        bounded=True,
+        uses_time=False,
+        committers={"sink": ("sink", committer)},
+        metrics=JobMetrics(),
+    )
+    attempt.start(FakeRun(attempt, FakeLog(endless=False), {}))
+    delivering = threading.Thread(target=lambda: attempt.deliver("sink", 0, []))
+    delivering.start()
+    assert committer.inside.wait(PATIENCE_S)
+    ending = threading.Thread(target=attempt.close if ends == "close" else attempt.watch)
+    ending.start()
+    ending.join(0.1)
+    assert events == []
+    committer.go_on.set()
+    delivering.join(PATIENCE_S)
+    ending.join(PATIENCE_S)
+    assert events == ["delivered", ends]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -254,4 +255,29 @@ def test_a_newcomer_that_cannot_see_whether_it_won_leaves_no_lock_behind(tmp_pat
     newcomer = Lease(storage, "next", clock=clock, sleep=clock.sleep)
     with pytest.raises(ConnectorError, match="cannot be read"):
         newcomer.acquire()
+    assert not (tmp_path / LOCK_FILE).exists()
+
+
+def test_a_lock_that_is_given_up_while_it_is_renewed_does_not_come_back(tmp_path: Path) -> None:
+    """The thread that renews and the one that ends the job are two."""
+    storage, clock = Storage.open(str(tmp_path)), Clock()
+    lease = Lease(storage, "orders", local_path=tmp_path, clock=clock, sleep=clock.sleep)
+    lease.acquire()
+    read = storage.read
+    ends = threading.Thread(target=lease.release)
+
+    def meanwhile(path: str) -> bytes:
+        content = read(path)
+        if ends.ident is None:
+            ends.start()
+            ends.join(0.1)  # it is over, or waits
+        return content
+
+    storage.read = meanwhile  # type: ignore[method-assign]
+    clock.now += 11
+    lease.renew()
+    ends.join(30)
+    assert not (tmp_path / LOCK_FILE).exists()
+    clock.now += 11
+    lease.renew()
     assert not (tmp_path / LOCK_FILE).exists()

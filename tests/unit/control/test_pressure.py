@@ -21,6 +21,7 @@ def vertex(
     steps: dict[str, float] | None = None,
     records: tuple[int, ...] = (0, 0),
     state: tuple[int | None, ...] = (None, None),
+    worked_ms: float = 60_000,
     **metrics: float,
 ) -> VertexView:
     shares = [
@@ -30,6 +31,7 @@ def vertex(
             back_pressured=None if busy is None else pressed,
             idle=None if busy is None else 1000 - busy - pressed,
             state_bytes=kept,
+            busy_total_ms=worked_ms,
         )
         for count, kept in zip(records, state, strict=True)
     ]
@@ -78,6 +80,14 @@ def slow_of(*vertices: VertexView) -> str | None:
 def test_the_busiest_is_slow_unless_it_waits_for_another() -> None:
     assert slow_of(vertex("a", 100), vertex("b", 950), vertex("c", 50)) == "b"
     assert slow_of(vertex("a", 600, 390), vertex("b", 580), vertex("c", 50)) == "b"
+
+
+def test_nothing_is_called_slow_before_it_had_some_load() -> None:
+    """Issue 24, B8: a job with 62 records named a slow step."""
+    assert slow_of(vertex("a", 10), vertex("b", 1000, worked_ms=800)) is None
+    assert slow_of(vertex("a", 10, 900), vertex("b", 400, worked_ms=800)) is None
+    assert slow_of(vertex("a", 10), vertex("b", 1000, worked_ms=8_000)) == "b"
+    assert slow_of(vertex("a", 10), vertex("b", 1000, worked_ms=800, records=(1_000, 0))) == "b"
 
 
 def test_a_job_that_keeps_up_has_no_slow_step() -> None:

@@ -95,6 +95,58 @@ def test_what_runs_is_added_until_it_is_committed_and_never_twice() -> None:
     assert metrics.tasks[1, "", 0].busy_ms == 40.0
 
 
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock that rates go by."""
+    now = [1000.0]
+    monkeypatch.setattr("headrace.control.metrics.time.monotonic", lambda: now[0])
+    return now
+
+
+def busy(metrics: JobMetrics) -> int:
+    shares = metrics.snapshot()["operators"]["a"]
+    assert shares["busyTimeMsPerSecond"] + shares["idleTimeMsPerSecond"] == 1000
+    found: int = shares["busyTimeMsPerSecond"]
+    return found
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_job_that_waited_through_its_first_epoch_was_not_busy(
+    seconds: list[float], *, told: bool
+) -> None:
+    """Issue 24, B8: 40 ms of work in an epoch of 10 s, whose end took 30 ms, was 100 % busy."""
+    metrics = JobMetrics()
+    if told:  # how far it is, a second after its records
+        metrics.note_progress(0, task(in_steps=False, ended_ms=1_000), report(62))
+        assert busy(metrics) == 40
+    seconds[0] += 9.0
+    metrics.end_batch(0, [(0, report(62))], 30.0, [task(in_steps=False, ended_ms=10_000)])
+    assert busy(metrics) == 4
+    seconds[0] += 5.0
+    assert busy(metrics) <= 4
+
+
+def test_what_a_task_did_before_it_first_told_of_itself_took_as_long_as_it_did(
+    seconds: list[float],
+) -> None:
+    metrics = JobMetrics()
+    working = task(in_steps=False, ended_ms=20_000, busy_ms=5_000.0)  # one long call
+    metrics.note_progress(0, working, report(1))
+    assert busy(metrics) == 250
+
+
+def test_a_micro_batch_took_what_it_took(seconds: list[float]) -> None:
+    metrics = JobMetrics()
+    metrics.begin_batch(0)
+    metrics.end_batch(0, [(0, report(62))], 80.0, [task()])
+    assert busy(metrics) == 500
+    seconds[0] += 7.92  # nothing to do since then
+    assert busy(metrics) == 5
+    metrics.begin_batch(1)  # what it does is not counted yet
+    seconds[0] += 8.0
+    assert busy(metrics) == 5
+
+
 def test_a_repeated_epoch_counts_once() -> None:
     metrics = JobMetrics()
     for _ in range(2):

@@ -148,6 +148,7 @@ class FakeJob:
         self.strategy = RestartStrategies.no_restart()
         self.driver_is_lost = False
         self.is_stopping = False
+        self.waits_for: str | None = None
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
         self.failures: list[Failure] = []

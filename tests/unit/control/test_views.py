@@ -11,11 +11,13 @@ import pytest
 
 from headrace.common import Types, WatermarkStrategy
 from headrace.common.watermark_strategy import TimestampAssigner
+from headrace.control.checkpoint_history import CheckpointHistory
 from headrace.control.registry import JobRecord, JobRegistry
 from headrace.control.views.reader import JobViews
 from headrace.datastream import KeyedCoProcessFunction, StreamExecutionEnvironment
 from headrace.errors import JobNotFoundError
-from headrace.io.processes import this_process
+from headrace.io.processes import here, this_process
+from headrace.rest.flink import checkpoints as flink
 from job_files import environment, run_three_stages
 
 if TYPE_CHECKING:
@@ -234,6 +236,8 @@ def test_a_failure_tells_the_users_line_and_code(tmp_path: Path) -> None:
     assert failure.raised_at == f"test_views.py:{line} in divide"
     assert str(failure.where).startswith(f"test_views.py:{line + 2} stream = env.")
     assert "ZeroDivisionError" in failure.stacktrace
+    assert failure.executor == views.executors(found.job_id)[0]
+    assert failure.machine == failure.executor.address == here()
     [told] = views.record(found.job_id).failures
     assert (told["where"], told["raised_at"]) == (failure.where, failure.raised_at)
     assert views.checkpoints(found.job_id).counts.failed == 1
@@ -293,6 +297,35 @@ def test_a_job_that_waits_or_was_lost_has_views_without_a_history(tmp_path: Path
     assert views.series("ab12") == ()
     assert views.diagnosis("ab12").slow is None
     assert views.executors() == ()
+
+
+def test_a_savepoint_is_told_when_it_has_left_the_history(tmp_path: Path) -> None:
+    registry, me = JobRegistry(tmp_path), this_process()
+    registry.write(JobRecord("ab12", "saved", "RUNNING", me.host, me.pid, me.born, 5, 9))
+    kept = CheckpointHistory(kept=2)
+    sizes = [(0, {"sum": {"state_bytes": 70, "written_bytes": 7, "records_out": 0}})]
+    kept.complete(0, sizes, ())
+    kept.saved(0, 1, "/savepoints/1", 70)
+    for epoch in (1, 2):
+        kept.complete(epoch, sizes, ())
+    steps = [{"uid": "sum", "name": "sum", "where": ""}]
+    vertex = {"id": "a" * 32, "name": "sum", "parallelism": 1, "level": 0, "steps": steps}
+    kept.begin(3)
+    folder = registry.history_of("ab12")
+    folder.mkdir()
+    (folder / "about.json").write_text(json.dumps({"vertices": [vertex]}))
+    (folder / "checkpoints.json").write_text(json.dumps(kept.to_json()))
+    views = JobViews(registry)
+    assert [each.id for each in views.checkpoints("ab12").history] == [5, 4, 3]
+    running = views.checkpoints("ab12").history[0]
+    told = flink.checkpoint(running)["tasks"]["a" * 32]  # of every vertex, as in Flink
+    assert (told["status"], told["num_subtasks"]) == ("IN_PROGRESS", 1)
+    assert (told["num_acknowledged_subtasks"], told["latest_ack_timestamp"]) == (0, -1)
+    saved = views.checkpoint("ab12", 2)
+    assert saved is not None
+    assert (saved.is_savepoint, saved.path) == (True, "/savepoints/1")
+    assert (saved.size_bytes, saved.vertices[0].size_bytes) == (70, 70)  # it holds all state
+    assert views.checkpoint("ab12", 1) is None
 
 
 def test_epochs_that_take_many_times_their_interval_are_told(tmp_path: Path) -> None:

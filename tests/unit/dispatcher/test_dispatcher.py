@@ -214,14 +214,26 @@ def test_savepoints_and_stops_are_operations(dispatcher: Dispatcher) -> None:
     assert dispatcher.savepoint(job_id, operation_id="a" * 32) is operation
     wait_for(lambda: operation.is_done)
     assert operation.result == {"savepoint": "/savepoints/1"}
+    checkpoint = dispatcher.checkpoint(job_id)
+    wait_for(lambda: checkpoint.is_done)
+    assert checkpoint.result == {"checkpoint": 7}
     stopping = dispatcher.stop(job_id)
     wait_for(lambda: stopping.is_done)
     assert stopping.result == {"savepoint": "/savepoints/1", "state": "FINISHED"}
     assert dispatcher.operation(stopping.id, job_id) is stopping
     with pytest.raises(JobNotFoundError):
         dispatcher.operation("f" * 32)
-    with pytest.raises(JobError, match="it is FINISHED"):
-        dispatcher.savepoint(job_id)
+    for refused, what in (
+        (dispatcher.savepoint(job_id), "cannot take a savepoint of"),
+        (dispatcher.checkpoint(job_id), "cannot make a checkpoint of"),
+        (dispatcher.stop(job_id), "cannot stop"),
+    ):
+        assert isinstance(refused.error, JobError)  # at once
+        assert refused.error.message.startswith(what)
+        assert refused.error.message.endswith("it is FINISHED")
+    unknown = dispatcher.savepoint("0" * 32)
+    assert isinstance(unknown.error, JobNotFoundError)
+    assert dispatcher.operation(unknown.id, "0" * 32) is unknown
 
 
 def test_a_job_is_rescaled_by_savepoint_and_restore(dispatcher: Dispatcher) -> None:

@@ -22,6 +22,7 @@ from headrace.datastream.formats.avro import (
 )
 from headrace.errors import BadMessageError, ConnectorError, InvalidArgumentError
 from headrace.formats import schema_registry as registry_module
+from headrace.io.server_calls import Retries
 from services import make_certificate
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRegistry]:
-    monkeypatch.setattr(registry_module, "_WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(registry_module, "_RETRIES", Retries(attempts=3, first_delay_s=0))
     server = FakeRegistry()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

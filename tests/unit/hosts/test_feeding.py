@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.hosts.continuous.feeding import SourceFeed, task_count
+from headrace.hosts.continuous.feeding import SourceFeed, SourceFeeds, task_count
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source import Boundedness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Line:
@@ -154,3 +158,135 @@ def test_what_only_the_driver_can_read_is_sent_as_records(end: int) -> None:
     kinds = [message[0] for message in line.sent]
     assert kinds == (["records"] if end else [])
     assert made.position == {"0": end}
+
+
+# --- what other threads see of a feed ------------------------------------------------------------
+
+
+class Asked(Splits):
+    """Something may happen while the answer to `latest_offset` is on its way."""
+
+    counts_pending = True
+
+    def __init__(self, **ends: int) -> None:
+        super().__init__(**ends)
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    def latest_offset(self, split: str, start: int) -> int:
+        end = self.ends[split]
+        happens, self.meanwhile = self.meanwhile, lambda: None
+        happens()
+        return end
+
+
+def pending(made: SourceFeed) -> int | None:
+    [(_, report)] = made.reports()
+    gauges = report["s"]["gauges"]
+    assert set(gauges) == {"pendingRecords", "records-lag-max"}
+    found: int | None = gauges["pendingRecords"]
+    return found
+
+
+def test_the_figure_of_what_waits_does_not_race_with_the_reader() -> None:
+    """Issue 24, B6: the reader went on while the figure's question was on its way."""
+    source = Asked(a=5)
+    made, _ = feed(source, 1)
+    made.feed()
+
+    def read_on() -> None:
+        source.ends["a"] = 8
+        made.feed()
+
+    source.meanwhile = read_on
+    assert pending(made) == 0  # as it was seen: nobody is asked
+    assert made.position == {"a": 5}
+
+
+def test_a_position_that_was_handed_out_does_not_change() -> None:
+    for source in (Asked(a=5), One(5)):
+        made, _ = feed(source, 2)
+        before = made.position
+        kept = dict(before)
+        made.feed()
+        assert made.position != kept
+        assert before == kept
+    splits = Asked(a=5)
+    made, _ = feed(splits, 1)
+    before = made.position
+    splits.ends["b"] = 3
+    made.feed()
+    assert before == {"a": 0}
+    assert made.position == {"a": 5, "b": 0}
+
+
+def test_what_waits_is_counted_while_tasks_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("headrace.hosts.continuous.feeding.time.monotonic", lambda: now[0])
+    source = Asked(a=5)
+    made, _ = feed(source, 1, at_once=5)
+    for end in (5, 10, 60):
+        source.ends["a"] = end
+        made.feed()
+    assert made.position == {"a": 10}  # the task has two messages to read
+    assert pending(made) == 50
+    source.ends["a"] = 70
+    made.feed()
+    assert pending(made) == 50, "a source is not asked at every turn"
+    now[0] += 1.0
+    made.feed()
+    assert pending(made) == 60
+
+
+def test_a_figure_that_cannot_be_had_is_unknown_and_ends_nothing(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.hosts.pending._told", set())
+    source = Asked(a=5)
+    made, _ = feed(source, 1, at_once=5)
+    assert made.reports() == []  # nobody has asked yet
+    made.feed()
+    source.ends["a"] = 10
+    made.feed()
+
+    def away() -> None:
+        raise OSError("the broker is away")
+
+    source.meanwhile = away
+    made.feed()
+    assert pending(made) is None
+    assert pending(made) is None
+    [told] = caplog.messages
+    assert told.startswith("how many records wait in Asked is not known")
+    assert "the broker is away" in told
+
+
+def test_a_source_is_asked_by_one_thread_at_a_time() -> None:
+    """Its author was told of one process, and of no threads."""
+    asking, go_on, asked = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Asked):
+        def is_exhausted(self, position: Any) -> bool:
+            asked.set()
+            return True
+
+    source = Slow(a=0)
+    made, _ = feed(source, 1)
+    made.feed()
+    assert made.is_quiet
+
+    def wait() -> None:
+        asking.set()
+        assert go_on.wait(30)
+
+    source.meanwhile = wait
+    feeds = SourceFeeds([made], tick_s=0.001, board=None, on_error=lambda error: None)
+    feeds.start()
+    assert asking.wait(30)
+    answers: list[bool] = []
+    other = threading.Thread(target=lambda: answers.append(feeds.exhausted()))
+    other.start()
+    assert not asked.wait(0.1), "while the source is in use"
+    go_on.set()
+    other.join(30)
+    assert answers == [True]
+    feeds.close()

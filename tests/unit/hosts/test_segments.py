@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -136,3 +137,39 @@ def test_a_store_is_a_dict_over_epochs_restarts_and_joins(
         assert {key: again.get(key) for key in again} == committed
     finally:
         module._BUFFER_BYTES = before
+
+
+def test_segments_that_cannot_be_joined_stay_and_no_epoch_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = opened(tmp_path)
+    secure = Segments.secure
+    full = True
+
+    def joined(segments: Segments, name: str) -> None:
+        if full and threading.current_thread().name == "headrace-join":
+            raise OSError("no space left on device")
+        secure(segments, name)
+
+    monkeypatch.setattr(Segments, "secure", joined)
+
+    def run(epochs: range) -> list[str]:
+        names: list[str] = []
+        for epoch in epochs:
+            store.begin_epoch(epoch, "a")
+            store.put(b"k%d" % epoch, b"v%d" % epoch)
+            names = end(store)
+            if store._joining is not None:
+                store._joining.thread.join()
+        return names
+
+    names = run(range(20))
+    assert len(names) == 20
+    assert [text for text in caplog.messages if "no space left" in text] == caplog.messages
+    assert len(caplog.messages) == 1
+    full = False
+    names = run(range(20, 24))
+    assert len(names) <= module._MOST_SEGMENTS
+    store.close()
+    again = opened(tmp_path, names)
+    assert {key: again.get(key) for key in again} == {b"k%d" % n: b"v%d" % n for n in range(24)}

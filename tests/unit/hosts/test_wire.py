@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import queue
 import socket
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -83,3 +84,23 @@ def test_a_driver_that_is_gone_is_told(driver: Driver) -> None:
     driver.switchboard.close()
     with pytest.raises(JobError, match=r"spark\.driver\.host"):
         connect(driver.address)
+
+
+def test_who_hangs_up_ends_both_ends_and_takes_no_file_from_the_reader(driver: Driver) -> None:
+    line = connect(driver.address)
+    line.send("hello")
+    line.receive()
+    told: queue.Queue[Any] = queue.Queue()
+
+    def receive() -> None:
+        try:
+            line.receive()
+        except EOFError:
+            told.put("over")
+
+    threading.Thread(target=receive, daemon=True).start()
+    line.hang_up()
+    assert told.get(timeout=10) == "over"
+    assert [driver.seen.get(timeout=10) for _ in range(2)] == [("hello",), "gone"]
+    line.close()
+    line.hang_up()  # as often as one likes

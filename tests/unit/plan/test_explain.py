@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from golden.compare import assert_golden
+from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
@@ -52,6 +55,20 @@ def _program() -> StreamExecutionEnvironment:
 
 def test_golden_text_of_a_program_with_everything() -> None:
     assert_golden("plans/explain.txt", _program().explain())
+
+
+@pytest.mark.parametrize("mode", ["micro-batch", "continuous"])
+def test_golden_text_of_hosts_that_carry_it_otherwise(mode: str) -> None:
+    texts = []
+    for host in ("local", "spark"):
+        env = _program()
+        env.configure(
+            Configuration.from_dict(
+                {"headrace.execution.host": host, "headrace.execution.mode": mode}
+            )
+        )
+        texts.append(f"{host}\n{env.explain()}")
+    assert_golden(f"plans/explain_{mode}.txt", "\n\n".join(texts))
 
 
 def test_golden_json_of_a_program_with_everything() -> None:

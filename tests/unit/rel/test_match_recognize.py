@@ -10,10 +10,9 @@ from golden.compare import assert_golden
 from headrace.errors import PlanError, SqlError
 from headrace.rel import nodes as n
 from headrace.rel.explain import tree
-from headrace.rel.planner import optimised
 from headrace.rel.step_matches import state_kind
 from headrace.scalars.matches import AggregateLook, EventLook, MatchSkip, TimeLook
-from rel_tables import at, final_table, resolved, run
+from rel_tables import at, final_table, planned, resolved, run
 
 
 def match(rest: str, order: str = "ORDER BY ts") -> str:
@@ -151,7 +150,7 @@ def test_measures_look_at_the_match() -> None:
 def test_only_the_columns_that_a_match_reads_travel() -> None:
     sql = "SELECT * FROM (SELECT ts, item AS a, item AS b, price FROM bids) MATCH_RECOGNIZE ({})"
     rest = "PARTITION BY b ORDER BY ts MEASURES LAST(B.price) AS p PATTERN (A B) DEFINE B AS TRUE"
-    lines = tree(optimised(resolved(sql.format(rest))))
+    lines = tree(planned(resolved(sql.format(rest))))
     assert lines[0] == (
         "Match(partitionBy=[b], orderBy=[ts ASC], measures=[LAST(B.price) AS p], rowsPerMatch=[ONE "
         "ROW PER MATCH], after=[SKIP TO NEXT ROW], pattern=[A B], define=[{B=True}])"
@@ -180,7 +179,7 @@ def test_matches_have_event_time() -> None:
 
 def test_stored_partial_matches_are_of_one_pattern_and_of_its_columns() -> None:
     def kind(rest: str) -> str:
-        found = optimised(resolved(match(rest)))
+        found = planned(resolved(match(rest)))
         assert isinstance(found, n.RowMatch)
         return state_kind(found)
 

@@ -41,7 +41,7 @@ def test_an_unknown_job_is_not_found(rest: Serving, path: str) -> None:
 )  # fmt: skip
 def test_a_wrong_verb(rest: Serving, method: str, path: str) -> None:
     answer = rest.client.request(method, path)
-    assert answer.status_code == 405
+    assert answer.status_code == 404
     assert answer.json()["errors"]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from oracle.rest.shapes import differences, shape
-from rest_fakes import ENDED, JOB, SOURCE, WINDOW, not_now
+from rest_fakes import CHECKPOINT, ENDED, JOB, SOURCE, WINDOW, not_now
 
 if TYPE_CHECKING:
     from rest_serving import Serving
@@ -56,6 +58,34 @@ def test_a_trigger_id_belongs_to_its_job(acting: Serving) -> None:
     found = acting.post(f"/jobs/{JOB}/savepoints").json()["request-id"]
     assert acting.get(f"/jobs/{ENDED}/savepoints/{found}").status_code == 404
     assert acting.get(f"/jobs/{JOB}/rescaling/{found}").status_code == 404
+
+
+def test_a_checkpoint_is_triggered_and_asked_for(acting: Serving) -> None:
+    answer = acting.post(f"/v1/jobs/{JOB}/checkpoints", json={"checkpointType": "CONFIGURED"})
+    assert answer.status_code == 202
+    path = f"/v1/jobs/{JOB}/checkpoints/{answer.json()['request-id']}"
+    assert _result(acting, path) == {"checkpointId": CHECKPOINT.id}
+    wanted = ANSWERS["GET /jobs/{job}/checkpoints/{trigger}"]["shape"]
+    assert differences(wanted, shape(acting.get(path).json())) == []
+    assert acting.dispatcher.asked == [("checkpoint", {})]
+
+
+@pytest.mark.parametrize("kind", ["FULL", "INCREMENTAL", "SIDEWAYS"])
+def test_a_checkpoint_of_another_kind_is_refused(acting: Serving, kind: str) -> None:
+    answer = acting.post(f"/jobs/{JOB}/checkpoints", json={"checkpointType": kind})
+    assert answer.status_code == 400
+    assert acting.dispatcher.asked == []
+
+
+@pytest.mark.parametrize("verb", ["savepoints", "stop", "checkpoints"])
+def test_what_is_asked_of_an_unknown_job_fails_with_its_status(acting: Serving, verb: str) -> None:
+    answer = acting.post(f"/jobs/{'0' * 32}/{verb}")
+    assert answer.status_code == ANSWERS[f"POST /jobs/UNKNOWN/{verb}"]["status"]
+    wanted = ANSWERS[f"GET /jobs/UNKNOWN/{verb}/{{trigger}}"]["shape"]
+    place = "checkpoints" if verb == "checkpoints" else "savepoints"
+    told = acting.get(f"/jobs/{'0' * 32}/{place}/{answer.json()['request-id']}").json()
+    assert differences(wanted, shape(told)) == []
+    assert told["operation"]["kind"] == "JOB_NOT_FOUND"
 
 
 def test_stop_while_restarting_says_why_not(acting: Serving) -> None:
@@ -128,6 +158,20 @@ def test_vertices_have_one_parallelism(
     assert acting.dispatcher.asked == []
 
 
+def test_a_data_set_is_not_there_and_so_it_is_deleted(acting: Serving) -> None:
+    answer = acting.client.delete(f"/datasets/{'0' * 32}")
+    assert answer.status_code == ANSWERS[f"DELETE /datasets/{'0' * 32}"]["status"]
+    trigger = answer.json()["request-id"]
+    assert _result(acting, f"/datasets/delete/{trigger}") == {}
+    assert acting.get(f"/savepoint-disposal/{trigger}").status_code == 404
+
+
+def test_the_heartbeat_of_a_client_is_taken(acting: Serving) -> None:
+    beat = {"expiredTimestamp": 1}
+    assert acting.client.patch(f"/jobs/{JOB}/clientHeartbeat", json=beat).status_code == 202
+    assert acting.client.patch(f"/jobs/{'0' * 32}/clientHeartbeat", json=beat).status_code == 404
+
+
 def test_what_is_no_savepoint_is_not_deleted(acting: Serving, tmp_path: Any) -> None:
     (tmp_path / "precious").write_text("x")
     answer = acting.post("/savepoint-disposal", json={"savepoint-path": str(tmp_path)})
@@ -170,6 +214,37 @@ def test_a_program_is_uploaded_run_and_deleted(acting: Serving) -> None:
     assert acting.client.delete(f"/jars/{program}").status_code == 200
     assert acting.get("/jars").json()["files"] == []
     assert acting.post(f"/jars/{program}/run").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("files", "entries"), [(("__main__.py", "a.py"), ["__main__.py"]), (("a.py",), [])]
+)
+def test_a_zip_is_listed_with_what_it_runs(
+    acting: Serving, files: tuple[str, ...], entries: list[str]
+) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in files:
+            archive.writestr(name, PROGRAM)
+    assert _upload(acting, "job.zip", content.getvalue()).json()["status"] == "success"
+    (listed,) = acting.get("/jars").json()["files"]
+    assert listed["name"] == "job.zip"
+    assert [entry["name"] for entry in listed["entry"]] == entries
+    for entry in entries:  # Flink's dashboard sends it back
+        body = {"entryClass": entry, "programArgsList": ["zipped"]}
+        answer = acting.post(f"/jars/{listed['id']}/plan", json=body, timeout=60)
+        assert answer.json()["plan"]["name"] == "zipped"
+
+
+def test_a_program_runs_as_an_application(acting: Serving) -> None:
+    _upload(acting)
+    listed = acting.get("/jars").json()
+    assert differences(ANSWERS["GET /jars with one"]["shape"], shape(listed)) == []
+    program = listed["files"][0]["id"]
+    answer = acting.post(f"/jars/{program}/run-application", json={"applicationId": "A" * 32})
+    assert (answer.status_code, answer.json()) == (202, {"applicationid": "a" * 32})
+    both = {"applicationId": "a" * 32, "jobId": "b" * 32}
+    assert acting.post(f"/jars/{program}/run-application", json=both).status_code == 400
 
 
 def test_the_query_says_how_to_run_too(acting: Serving) -> None:

@@ -15,7 +15,9 @@ from golden.compare import assert_golden
 from headrace import errors
 from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import Types
+from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.data.pickling import loads
 from headrace.data.records import Records
 from headrace.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
 from headrace.datastream.formats.avro import (
@@ -39,7 +41,7 @@ from headrace.datastream.window import (
     EventTimeSessionWindows,
     TumblingEventTimeWindows,
 )
-from headrace.errors import HeadraceError, UserFunctionError
+from headrace.errors import HeadraceError, UnserializableRecordError, UserFunctionError
 from headrace.runtime.exchange.partition import Custom
 from headrace.runtime.operators.timestamps import TimestampsOperator
 from headrace.runtime.pages.store import DictStore
@@ -323,6 +325,46 @@ def avro_message_without_schema_number() -> None:
     reader.deserialize(b'{"id":7}')
 
 
+class Keeps(KeyedProcessFunction):
+    """Keeps a lock in the state that it is given."""
+
+    def __init__(self, get: str, put: str, descriptor: Any) -> None:
+        self.get, self.put, self.descriptor = get, put, descriptor
+
+    def open(self, runtime_context: Any) -> None:
+        self.state = getattr(runtime_context, self.get)(self.descriptor)
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        getattr(self.state, self.put)(threading.Lock())
+
+
+def state_that_cannot_be_written() -> None:
+    of_value = ValueStateDescriptor("connection", Types.PICKLED_BYTE_ARRAY())
+    keyed = _env().from_collection([("a", 1)]).key_by(_first)
+    _run(keyed.process(Keeps("get_state", "update", of_value)).uid("keeps"), ("a", 1))
+
+
+def list_state_that_cannot_be_written() -> None:
+    of_list = ListStateDescriptor("connections", Types.PICKLED_BYTE_ARRAY())
+    keyed = _env().from_collection([("a", 1)]).key_by(_first)
+    _run(keyed.process(Keeps("get_list_state", "add", of_list)).uid("keeps"), ("a", 1))
+
+
+def record_that_cannot_be_written() -> None:
+    locked = _env().from_collection([("a", 1)]).map(lambda r: (r[0], threading.Lock()))
+    _run(locked.key_by(_first).map(_first).uid("first"), ("a", 1))
+
+
+def record_that_cannot_be_made_again() -> None:
+    loads(b"cno_such_module\nmake\n.")
+
+
+def field_that_is_misspelt() -> None:
+    rows = Types.ROW_NAMED(["name", "amount"], [Types.STRING(), Types.LONG()])
+    stream = _env().from_collection([Row(name="a", amount=1)], rows).map(lambda row: row.amuont)
+    _run(stream.uid("amounts"), Row(name="a", amount=1))
+
+
 MESSAGES: list[Callable[[], None]] = [
     empty_program,
     duplicate_uid,
@@ -360,6 +402,11 @@ MESSAGES: list[Callable[[], None]] = [
     state_of_a_later_version,
     packets_missing,
     message_that_is_no_number,
+    state_that_cannot_be_written,
+    list_state_that_cannot_be_written,
+    record_that_cannot_be_written,
+    record_that_cannot_be_made_again,
+    field_that_is_misspelt,
     avro_message_without_schema_number,
 ]
 
@@ -376,6 +423,12 @@ def test_golden_message(make: Callable[[], None]) -> None:
 CLASSES = [
     getattr(errors, name) for name in errors.__all__ if isinstance(getattr(errors, name), type)
 ]
+
+
+def test_a_function_of_the_script_is_not_known_to_workers() -> None:
+    with pytest.raises(UnserializableRecordError, match="a_function_of_the_script") as caught:
+        loads(b"c__main__\na_function_of_the_script\n.")
+    assert "__reduce__" in str(caught.value.fix)
 
 
 def test_the_tree_of_errors_is_complete() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -521,6 +523,11 @@ def test_rolling_aggregates_are_flinks_for_every_shape_of_record(
         ("max", [1.5, 0.5, 2.5], [1.5, 1.5, 2.5]),
         ("min", ["pear", "apple", "plum"], ["pear", "apple", "apple"]),
         ("max_by", ["pear", "apple", "plum"], ["pear", "pear", "plum"]),
+        ("sum", [Decimal("1.5"), Decimal("3.25")], [Decimal("1.5"), Decimal("4.75")]),
+        ("min", [Decimal("1.5"), Decimal("0.5")], [Decimal("1.5"), Decimal("0.5")]),
+        ("max_by", [Decimal("1.5"), Decimal("3.5")], [Decimal("1.5"), Decimal("3.5")]),
+        ("max", [date(2020, 1, 1), date(2020, 1, 3)], [date(2020, 1, 1), date(2020, 1, 3)]),
+        ("min_by", [b"ab", b"aa", b"b"], [b"ab", b"aa", b"aa"]),
     ],
 )
 def test_position_zero_of_a_plain_value_is_the_value(

@@ -48,7 +48,9 @@ def batch(*columns: list[Any], types: tuple[t.DataType, ...] | None = None) -> p
 
 def values(node: Any, *columns: list[Any], **options: Any) -> list[Any]:
     found: list[Any] = (
-        Evaluator(node, options.pop("session", None)).run(batch(*columns, **options)).to_pylist()
+        Evaluator(node, options.pop("session", ScalarSession()))
+        .run(batch(*columns, **options))
+        .to_pylist()
     )
     return found
 
@@ -60,7 +62,7 @@ def test_a_line_without_a_result_is_an_error_with_its_values() -> None:
     with pytest.raises(EvaluationError, match=r"/ has no result for \(7, 0\): division by zero"):
         values(RATIO, *LINES)
     with pytest.raises(EvaluationError, match=r"/ has no result for \(7, 0\)"):
-        row_function(RATIO)((7, 0))
+        row_function(RATIO, session=ScalarSession())((7, 0))
 
 
 def test_a_cast_that_fails_names_the_way_out() -> None:
@@ -85,7 +87,9 @@ def test_a_cast_that_fails_names_the_way_out() -> None:
 )  # fmt: skip
 def test_what_is_not_needed_is_not_computed(node: Any, wanted: list[Any]) -> None:
     assert values(node, *LINES) == wanted
-    assert [row_function(node)(line) for line in zip(*LINES, strict=True)] == wanted
+    assert [
+        row_function(node, session=ScalarSession())(line) for line in zip(*LINES, strict=True)
+    ] == wanted
 
 
 def test_lazy_parts_of_empty_batches() -> None:
@@ -120,7 +124,7 @@ def test_equal_parts_of_a_projection_are_computed_once(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(parts.CallPart, "datum", counted)
     total = call("+", [A, B])
-    projector = Projector([call("*", [total, total]), total])
+    projector = Projector([call("*", [total, total]), total], session=ScalarSession())
     assert [a.to_pylist() for a in projector.run(batch([1, 2], [3, 4]))] == [[16, 36], [4, 6]]
     assert sorted(ran) == ["*", "+"]
 
@@ -159,7 +163,7 @@ def test_the_rest_of_numbers_of_two_widths_has_a_kernel(monkeypatch: pytest.Monk
 def test_random_parts_are_not_shared() -> None:
     node = call("RAND", [])
     assert not is_deterministic(node)
-    one, other = Projector([node, node]).run(batch([1] * 5))
+    one, other = Projector([node, node], session=ScalarSession()).run(batch([1] * 5))
     assert one != other
     assert len(set(one.to_pylist())) == 5
 
@@ -175,7 +179,7 @@ def test_evaluators_survive_pickling() -> None:
 
 
 def test_a_condition_leaves_out_what_is_not_known() -> None:
-    condition = Condition(call("<", [A, B]))
+    condition = Condition(call("<", [A, B]), session=ScalarSession())
     lines = batch([1, 5, None], [2, 2, 2])
     assert condition.mask(lines).to_pylist() == [True, False, False]
     assert condition.filter(lines).to_pydict() == {"c0": [1], "c1": [2]}
@@ -183,7 +187,9 @@ def test_a_condition_leaves_out_what_is_not_known() -> None:
 
 def test_conditions_and_values_of_one_constant_fill_the_batch() -> None:
     assert values(ONE, [5, 6, 7]) == [1, 1, 1]
-    assert Condition(Literal(True, TRUTH)).mask(batch([5, 6])).to_pylist() == [True, True]
+    assert Condition(Literal(True, TRUTH), session=ScalarSession()).mask(
+        batch([5, 6])
+    ).to_pylist() == [True, True]
 
 
 # --- the session -----------------------------------------------------------------------------
@@ -329,7 +335,7 @@ def definition(function: Any, result: t.DataType, **options: Any) -> UserFunctio
 
 def test_a_function_of_the_user_is_opened_called_and_closed() -> None:
     plus = Plus()
-    evaluator = Evaluator(UserCall(definition(plus, INT), (A, B), INT))
+    evaluator = Evaluator(UserCall(definition(plus, INT), (A, B), INT), session=ScalarSession())
     evaluator.open("context")
     assert plus.state == "opened with context"
     assert evaluator.run(batch([1, None], [2, 3])).to_pylist() == [3, None]
@@ -386,7 +392,7 @@ def test_pandas_functions_get_series_and_constants() -> None:
     node = UserCall(definition(Plain(add), INT, pandas=True), (A, Literal(5, INT)), INT)
     assert values(node, [1, 2]) == [6, 7]
     assert seen == [(pd.Series, 5)]
-    assert row_function(node)((1,)) == 6
+    assert row_function(node, session=ScalarSession())((1,)) == 6
 
 
 def test_pandas_functions_give_a_value_for_each_line() -> None:
@@ -414,7 +420,7 @@ def test_pandas_functions_of_zoned_times_and_rows() -> None:
 def test_asynchronous_functions_keep_the_order() -> None:
     node = UserCall(definition(Waiting(), INT, kind="async_scalar"), (A,), INT)
     assert values(node, [1, 2, 3, 4]) == [2, 4, 6, 8]
-    assert row_function(node)((4,)) == 8
+    assert row_function(node, session=ScalarSession())((4,)) == 8
 
 
 def test_functions_of_the_user_in_a_branch_run_where_it_is_taken() -> None:

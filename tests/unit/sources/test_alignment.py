@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -197,6 +198,26 @@ def test_a_silent_split_is_waited_for_until_its_idle_timeout() -> None:
     assert gate.next_position(start, {"a": 9, "b": 1}, 2) == start
     now[0] = 51
     assert gate.next_position(start, {"a": 9, "b": 1}, 2) == {"a": 3, "b": 1}
+
+
+def test_tasks_that_report_at_the_same_time_are_both_heard() -> None:
+    """In continuous mode every task's line has a thread of its own."""
+    board = Board(lambda: 0)
+
+    def mark(name: str) -> dict[str, dict[str, AlignedSplit]]:
+        return {"group": {name: AlignedSplit(7, DRIFT, None)}}
+
+    other = threading.Thread(target=lambda: board.note(mark("b")))
+
+    class Slow(dict[str, dict[str, AlignedSplit]]):
+        def items(self) -> Any:
+            other.start()
+            other.join(0.1)  # it is over, or waits
+            return super().items()
+
+    board.note(Slow(mark("a")))
+    other.join(30)
+    assert set(board.marks()["group"]) == {"a", "b"}
 
 
 def test_marks_never_go_back() -> None:

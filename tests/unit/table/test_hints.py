@@ -8,11 +8,11 @@ import pytest
 
 from headrace.errors import SqlError
 from headrace.rel import nodes as n
-from headrace.rel.planner import optimised
 from headrace.runtime.table.group_aggregate import GroupAggregateOperator
 from headrace.runtime.table.joins.lookup import LookupJoinOperator, LookupRetry
 from headrace.runtime.table.joins.regular import RegularJoinOperator
 from headrace.table import EnvironmentSettings, TableEnvironment
+from rel_tables import planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ def test_rules_keep_times(tables: TableEnvironment) -> None:
         "SELECT * FROM (SELECT /*+ STATE_TTL('a' = '1 d') */ a.v, b.v AS w FROM a, b "
         "WHERE a.id = b.id) WHERE v = w"
     )._rel
-    (join,) = [each for each in _nodes(optimised(rel)) if isinstance(each, n.Join)]
+    (join,) = [each for each in _nodes(planned(rel)) if isinstance(each, n.Join)]
     assert join.ttl_ms == (DAY, None)
 
 

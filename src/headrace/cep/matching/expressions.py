@@ -58,9 +58,7 @@ class MatchFunction:
         session: of the query.
     """
 
-    def __init__(
-        self, expression: MatchExpression, width: int, session: ScalarSession | None = None
-    ) -> None:
+    def __init__(self, expression: MatchExpression, width: int, session: ScalarSession) -> None:
         self._projector = Projector((expression.scalar,), session)
         kinds = _types_of(expression, width)
         self._looks = [
@@ -101,9 +99,7 @@ class _Look:
         session: of the query.
     """
 
-    def __init__(
-        self, look: MatchLook, kind: t.DataType | None, session: ScalarSession | None
-    ) -> None:
+    def __init__(self, look: MatchLook, kind: t.DataType | None, session: ScalarSession) -> None:
         self._look = look
         self._kind = kind
         self._session = session

@@ -92,7 +92,7 @@ class MatchOperator(TimedTableOperator):
         spec: MatchSpec,
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__([input_type], output_type)
         self.spec = spec

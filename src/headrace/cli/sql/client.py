@@ -22,6 +22,7 @@ from headrace.cli.sql.settings import (
     display_settings,
     is_true,
 )
+from headrace.cli.sql.statement_sets import OpenStatementSet, not_ended, not_open
 from headrace.cli.targets import LocalJobs, RemoteJobs
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.control.job import running_jobs
@@ -93,6 +94,7 @@ class SqlClient:
         # jobs of INSERTs that nobody waits for, until their end has been told
         self._jobs: list[JobHandle] = []
         self.has_started_jobs = False
+        self._set_of_inserts: OpenStatementSet | None = None
         self._dispatcher = dispatcher
         self._dispatched = None if dispatcher is None else DispatchedSession(dispatcher)
 
@@ -119,6 +121,8 @@ class SqlClient:
             )
 
     def _execute(self, statement: s.SqlStatement, text: str) -> None:
+        if self._set_of_inserts is not None:
+            self._set_of_inserts.check(statement)
         match statement:
             case s.ClientCommand():
                 self._command(statement.name)
@@ -135,8 +139,17 @@ class SqlClient:
             case s.StopJob():
                 folder = self.env.get_config().get(_SAVEPOINTS, "") or None
                 self._show(jobs.stop_job(self._known_jobs(), statement, folder))
+            case s.BeginStatementSet():
+                self._set_of_inserts = OpenStatementSet()
+                self.display.ok()
+            case s.InsertStatement() if self._set_of_inserts is not None:
+                self._set_of_inserts.add(self.env, statement, text)
+                self.display.ok()
+            case s.EndStatementSet():
+                self._end_set()
             case s.InsertStatement() | s.StatementSetStatement() if self._dispatched is not None:
-                self._dispatch(self._dispatched, statement, text)
+                explained(self.env, statement, ())  # what is wrong with it is told before
+                self._dispatch(self._dispatched, text)
             case _:
                 if self._dispatched is not None:
                     _refuse_other_jobs(statement)
@@ -144,14 +157,32 @@ class SqlClient:
                 if self._dispatched is not None:
                     self._dispatched.executed(statement, text)
 
-    def _dispatch(
-        self, dispatched: DispatchedSession, statement: s.SqlStatement, text: str
-    ) -> None:
-        """Have an INSERT run by the dispatcher; what is wrong with it is told before."""
-        explained(self.env, statement, ())
+    def _end_set(self) -> None:
+        """Run the INSERTs of the open set; it is gone then, even if they fail."""
+        ended, self._set_of_inserts = self._set_of_inserts, None
+        if ended is None:
+            raise not_open()
+        if not ended.inserts:
+            self.display.ok()
+        elif self._dispatched is not None:
+            self._dispatch(self._dispatched, ended.text)
+        else:
+            self._show(self.env._run_inserts(ended.inserts))
+
+    def check_ended(self) -> None:
+        """Refuse to leave INSERTs behind that wait for END.
+
+        Raises:
+            InvalidArgumentError: a statement set is open.
+        """
+        if self._set_of_inserts is not None and self._set_of_inserts.inserts:
+            raise not_ended()
+
+    def _dispatch(self, dispatched: DispatchedSession, text: str) -> None:
+        """Have an INSERT run by the dispatcher."""
         record = dispatched.start(text, self._options(), streaming=self.env._streaming)
         self.has_started_jobs = True
-        if not is_true(self.env.get_config().get_configuration(), _WAIT_FOR_INSERTS):
+        if not is_true(self._effective(), _WAIT_FOR_INSERTS):
             self.display.submitted(_shown_record(record))
             return
         ended = jobs.wait_for_end(self._known_jobs(), record, math.inf)
@@ -238,7 +269,7 @@ class SqlClient:
     def display_settings(self) -> DisplaySettings:
         """How results are shown now."""
         return display_settings(
-            self.env.get_config().get_configuration(),
+            self._effective(),
             zone=self.env.get_config().get_local_timezone(),
             streaming=self.env._streaming,
             interactive=self._interactive,
@@ -247,13 +278,16 @@ class SqlClient:
     @property
     def is_verbose(self) -> bool:
         """Whether errors come with their traceback."""
-        return is_true(self.env.get_config().get_configuration(), VERBOSE)
+        return is_true(self._effective(), VERBOSE)
+
+    def _effective(self) -> Configuration:
+        """The options with those of variables and of the file behind them."""
+        return effective_configuration(self.env.get_config().get_configuration())
 
     def _known_jobs(self) -> Jobs:
         if self._dispatcher is not None:
             return RemoteJobs(self._dispatcher)
-        configuration = effective_configuration(self.env.get_config().get_configuration())
-        return LocalJobs(JobRegistry.of(configuration))
+        return LocalJobs(JobRegistry.of(self._effective()))
 
     # --- jobs --------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from headrace.cli.settings import Definitions, Parallelism, read_settings
 from headrace.cli.targets import Dispatcher, rest_client
 from headrace.common.configuration import Configuration, effective_configuration
 from headrace.errors import HeadraceError, InvalidArgumentError, SqlError
+from headrace.io.importing import search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,7 @@ HELP_TEXT = """these are the commands of the client; all of Flink's SQL works be
   CLEAR;                  empty the terminal
   SET 'key' = 'value';    set an option; SET; lists what is set
   RESET 'key';            take an option back; RESET; takes all back
+  BEGIN STATEMENT SET;    the INSERTs that follow are one job, which END; starts
   SHOW JOBS;              the jobs that run
   STOP JOB 'id';          end a job; WITH SAVEPOINT keeps its state
 
@@ -166,6 +168,7 @@ class _Invocation:
     def _work(self, client: SqlClient) -> int:
         from headrace.cli.sql.client import LeaveClientError
 
+        self._search_functions()
         try:
             if self._init is not None:
                 _run_text(client, _read(self._init), self._init, echo=False)
@@ -177,6 +180,7 @@ class _Invocation:
                 _run_text(client, _read(self._file), name, echo=echo)
             if self._asks:
                 return self._converse(client)
+            client.check_ended()
         except LeaveClientError:
             pass
         errors = client.wait_for_jobs()
@@ -184,11 +188,20 @@ class _Invocation:
             self._tell(error, client)
         return JOB_FAILED if errors else DONE
 
+    def _search_functions(self) -> None:
+        """Functions are imported from the folder of a script, as its modules are by Python."""
+        scripts = [file for file in (self._file, self._init) if file not in (None, "-")]
+        for script in scripts:
+            search(Path(str(script)).absolute().parent)
+        if not scripts:
+            search(Path.cwd())
+
     def _converse(self, client: SqlClient) -> int:
         from headrace.cli.sql import prompt
 
         if not self._at_terminal:
             _run_lines(client)
+            client.check_ended()
             return DONE
         asking = prompt.StatementPrompt(client, prompt.history_file())
         client.display.note(prompt.WELCOME)

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.cli.sql.materialized import MaterializedLines
+from headrace.cli.sql.progress import ProgressLine, progress_of
 from headrace.table.tableau import Tableau
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from headrace.cli.sql.progress import QueryProgress
     from headrace.cli.sql.settings import DisplaySettings
     from headrace.common.types import Row
     from headrace.datastream.closeable_iterator import CloseableIterator
@@ -68,14 +70,20 @@ def put(text: str = "") -> None:
     print(text, file=sys.stdout, flush=True)  # noqa: T201
 
 
-def rows_of(rows: CloseableIterator) -> Iterator[Row]:
-    """The rows as they come; waits in steps, so that Ctrl-C is seen at once."""
+def rows_of(rows: CloseableIterator, meanwhile: Callable[[], None] = lambda: None) -> Iterator[Row]:
+    """The rows as they come; waits in steps, so that Ctrl-C is seen at once.
+
+    Args:
+        rows: of a job.
+        meanwhile: called after every step without a row.
+    """
     while True:
         try:
             row: Row = rows.next(timeout_s=_POLL_S)
         except StopIteration:
             return
         except queue.Empty:
+            meanwhile()
             continue
         yield row
 
@@ -113,7 +121,7 @@ class TextDisplay:
         elif how.streaming or how.mode == "changelog":
             _print_changes(result, how)
         else:
-            _print_all(result, how)
+            _print_all(result, how, progress_of(result) if self._full_screen else None)
 
     def submitted(self, job: ShownJob) -> None:
         """A job runs, and nobody waits for it."""
@@ -150,12 +158,12 @@ def _print_changes(result: TableResult, how: DisplaySettings) -> None:
     put(f"{table.border()}\nReceived a total of {_rows(count)}" if count else "no rows")
 
 
-def _print_all(result: TableResult, how: DisplaySettings) -> None:
+def _print_all(result: TableResult, how: DisplaySettings, progress: QueryProgress | None) -> None:
     """The lines of a bounded query, when all are there: in BATCH mode they only add."""
     begin = time.monotonic()
     table = _table_for(result, how)
-    with result.collect() as rows:
-        lines = [tuple(table.texts(row)) for row in rows_of(rows)]
+    with result.collect() as rows, ProgressLine(progress) as line:
+        lines = [tuple(table.texts(row)) for row in rows_of(rows, line.look)]
     _print_lines(table, lines, how, time.monotonic() - begin if how.time_cost else None)
 
 

@@ -17,6 +17,7 @@ from headrace.cli.output import DONE
 from headrace.cli.sql.client import LeaveClientError, SqlClient
 from headrace.cli.sql.script import is_complete, statements_of
 from headrace.common.home import headrace_home
+from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,6 +135,10 @@ def converse(
         client.display.note(
             f"{len(running)} of your jobs run in this process and end with it; once more to leave"
         )
+    try:
+        client.check_ended()
+    except InvalidArgumentError as error:
+        tell(error)
     client.cancel_jobs()
     return DONE
 

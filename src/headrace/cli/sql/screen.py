@@ -22,6 +22,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 
 from headrace.cli.sql.display import put, rows_of
 from headrace.cli.sql.materialized import ChangelogLines, MaterializedLines
+from headrace.cli.sql.progress import progress_of
 from headrace.table.tableau import Tableau
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class ResultScreen:
 
     def __init__(self, result: TableResult, how: DisplaySettings) -> None:
         self._rows = result.collect()
+        # a stream has rows to look at; what comes at the end has something to wait for
+        self._progress = None if how.streaming else progress_of(result)
         self._how = how
         self._changelog = how.mode == "changelog"
         make = ChangelogLines if self._changelog else MaterializedLines
@@ -171,9 +174,11 @@ class ResultScreen:
     def _title(self) -> StyleAndTextTuples:
         number, pages = self.page()
         mode = "Changelog" if self._changelog else "Table"
-        state = (
-            "the query has ended" if self.ended.is_set() else f"every {_REFRESH_S[self._speed]:g} s"
-        )
+        state = f"every {_REFRESH_S[self._speed]:g} s"
+        if self.ended.is_set():
+            state = "the query has ended"
+        elif self._progress is not None:
+            state = self._progress.text() or state
         clock = time.strftime("%H:%M:%S", time.localtime(self._updated))
         text = f" {mode}   page {number} of {pages}   {len(self.lines)} lines   {state}   {clock}"
         return [("", text.ljust(self._size()[1]))]

@@ -17,8 +17,8 @@ from headrace.sql.tokens import Token, TokenKind, tokenize
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# what opens a set, whose INSERTs end with semicolons themselves
-_SETS = (("BEGIN", "STATEMENT", "SET"), ("STATEMENT", "SET", "BEGIN"))
+# what opens a set in one statement, whose INSERTs end with semicolons themselves
+_SET = ["STATEMENT", "SET", "BEGIN"]
 # commands of the client that need no semicolon when they are all that was typed
 _ALONE = frozenset({"QUIT", "EXIT", "HELP", "CLEAR"})
 
@@ -109,5 +109,5 @@ def _opens_comment(tokens: Sequence[Token]) -> bool:
 def _is_open_set(part: Sequence[Token]) -> bool:
     """Whether the semicolon ends an INSERT of a set, and not the set."""
     keys = [token.key for token in part]
-    opened = any(tuple(keys[at : at + 3]) in _SETS for at in range(min(len(keys), 10)))
+    opened = any(keys[at : at + 3] == _SET for at in range(min(len(keys), 10)))
     return opened and keys[-3:-1] != [";", "END"]

@@ -2,7 +2,7 @@
 
 In: what writers sent.  Out: one call of `deliver` for each batch id.  The newest one is kept in the
 process and, if the job has a directory, there: a repeated batch is not delivered again.
-Used by printing.py, collect.py and runtime/sink_function.py.  Next: spi/staging.py
+Next: spi/staging.py
 """
 
 from __future__ import annotations

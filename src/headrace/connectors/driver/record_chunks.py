@@ -1,7 +1,6 @@
 """Records on their way to the driver, for sinks whose effect happens there.
 
 In: records of a writer.  Out: `RecordChunk`s, and from them the records in order.
-Used by collect.py and runtime/sink_function.py.
 """
 
 from __future__ import annotations

@@ -64,6 +64,13 @@ class ElasticServers:
         """Hosts and prefix, for errors."""
         return ", ".join(self.hosts) + (f" ({self.path_prefix})" if self.path_prefix else "")
 
+    @property
+    def longest_try_s(self) -> float | None:
+        """How long a request can take that no server answers; None for any time."""
+        if self.connect_timeout_s is None or self.socket_timeout_s is None:
+            return None
+        return len(self.hosts) * (self.connect_timeout_s + self.socket_timeout_s)
+
     def transport(self) -> Any:
         """A new transport of the client library."""
         library = transport_module()
@@ -155,7 +162,12 @@ class ElasticClient(ServerClient[Any]):
     def __init__(self, servers: ElasticServers, retries: Retries) -> None:
         self._library = transport_module()
         self._servers = servers
-        super().__init__(f"Elasticsearch at {servers.describe()}", retries, CallFailed)
+        super().__init__(
+            f"Elasticsearch at {servers.describe()}",
+            retries,
+            CallFailed,
+            longest_try_s=servers.longest_try_s,
+        )
 
     def close(self) -> None:
         """Ends the connections of this process."""

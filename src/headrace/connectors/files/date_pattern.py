@@ -1,7 +1,7 @@
 """Java's date patterns and time zone ids, for bucket names such as ``2024-05-01--13``.
 
 In: ``"yyyy-MM-dd--HH"`` and ``"America/Los_Angeles"``.  Out: a function from epoch milliseconds to
-text.  Used by connectors/files/sink.py.
+text.
 """
 
 from __future__ import annotations

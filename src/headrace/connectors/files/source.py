@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.common.time import DurationLike, to_millis
+from headrace.connectors.files.absent_columns import absent_columns, names_in_parquet, names_of
+from headrace.connectors.files.listing import files_of
+from headrace.data.codec import codec_for
 from headrace.errors import InvalidArgumentError
 from headrace.io.storage import absolute_target
 from headrace.spi.source import Boundedness, Source
@@ -112,6 +115,15 @@ class FileSource(Source):
         """Bounded unless the paths are monitored."""
         endless = self.discovery_interval_ms is not None
         return Boundedness.CONTINUOUS_UNBOUNDED if endless else Boundedness.BOUNDED
+
+    def doubts(self) -> list[str]:
+        """Columns that are declared, and that the newest Parquet file does not have."""
+        if self.file_format.reader_name() != "parquet":
+            return []
+        schema = codec_for(self.produced_type()).schema
+        name_filter = self.options.get("pathGlobFilter")
+        files = (file for path in self.paths for file in files_of(path, name_filter) or ())
+        return [] if schema is None else absent_columns(names_of(schema), files, names_in_parquet)
 
     def describe(self) -> str:
         """``FileSource(csv, /data/in, monitored)``."""

@@ -19,6 +19,12 @@ import pyarrow.compute as pc
 
 from headrace.common import data_types as d
 from headrace.common.row_data_type import RowDataTypeInfo
+from headrace.connectors.files.absent_columns import (
+    absent_columns,
+    names_in_avro,
+    names_in_parquet,
+    names_of,
+)
 from headrace.connectors.files.content import opened, reading, unpacked_anew
 from headrace.connectors.files.listing import files_of
 from headrace.connectors.files.partition_values import partition_texts, partition_value
@@ -72,7 +78,7 @@ class AvroRecordReader(FileReader):
 
     def batches(self, path: str, start: int, end: Offset) -> Iterator[pa.RecordBatch]:
         codec = RowDataCodec(RowDataTypeInfo(self._columns))
-        convert = from_avro(self._columns, self._form)
+        convert = from_avro(self._columns)
         schema = fastavro().parse_schema(avro_schema(self._columns, self._form))
         stop = None if end == DONE else int(end)
         with reading(path), opened(path) as file:
@@ -209,9 +215,21 @@ class TableFilesSource(FilesInPython):
 
     def _look(self) -> None:
         super()._look()
-        if self._table.pattern is not None:
-            fits = re.compile(self._table.pattern).fullmatch
-            self._found = {path: file for path, file in self._found.items() if fits(path)}
+        self._found = {path: file for path, file in self._found.items() if self._fits(path)}
+
+    def _fits(self, path: str) -> bool:
+        pattern = self._table.pattern
+        return pattern is None or re.fullmatch(pattern, path) is not None
+
+    def doubts(self) -> list[str]:
+        """Columns of the table that its newest file does not have."""
+        if self._table.content is not None:
+            return []
+        columns = RowDataCodec(RowDataTypeInfo(self._table.stored())).schema
+        read = names_in_parquet if self._table.avro is None else names_in_avro
+        files = (file for path in self._source.paths for file in files_of(path) or ())
+        fitting = (file for file in files if self._fits(file.path))
+        return absent_columns(names_of(columns), fitting, read)
 
     def produced_type(self) -> TypeInformation:
         return self._table.lines

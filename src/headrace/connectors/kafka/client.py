@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentTypeError, ConfigurationError
 from headrace.io.server_calls import client_library
+from headrace.io.waiting import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 CLIENT_LOG = logging.getLogger("headrace.kafka")
 # Without it, Python itself would write warnings to the stderr of programs that configure no log.
 CLIENT_LOG.addHandler(logging.NullHandler())
+
+PATIENCE_OPTION = "default.api.timeout.ms"
 
 # --- the table -----------------------------------------------------------------------------------
 
@@ -266,7 +269,7 @@ class ClientSettings:
                 f"Kafka's client refuses a property: {error.args[0].str()}",
                 where=where,
                 fix="properties are librdkafka's: see its CONFIGURATION.md; beside them there are "
-                "default.api.timeout.ms, client.id.prefix, and for sources "
+                f"{PATIENCE_OPTION}, client.id.prefix, and for sources "
                 "partition.discovery.interval.ms and commit.offsets.on.checkpoint",
             ) from None
 
@@ -322,6 +325,11 @@ class ClientSettings:
     def where(self) -> str:
         """The cluster, for errors."""
         return f"Kafka at {self.bootstrap}"
+
+    @property
+    def patience(self) -> str:
+        """How long brokers are waited for, in words."""
+        return at_most(self.patience_s, PATIENCE_OPTION)
 
     @property
     def fingerprint(self) -> str:
@@ -404,7 +412,7 @@ def _reset(value: str, where: str) -> bool:
 
 
 def _patience(rest: dict[str, str], where: str) -> float:
-    return _whole(rest.pop("default.api.timeout.ms", 60_000), where) / 1000
+    return _whole(rest.pop(PATIENCE_OPTION, 60_000), where) / 1000
 
 
 def _whole(value: Any, where: str) -> int:

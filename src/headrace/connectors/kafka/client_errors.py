@@ -2,7 +2,6 @@
 
 In: errors of librdkafka.  Out: `ConnectorError`s in three parts.  `Refusals` tells a broker that is
 away, which is waited for, from one that does not let a client in, which is told at once.
-Used by planner.py, reader.py, producers.py and transaction_admin.py.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.kafka.client import admin_library, kafka_library
+from headrace.connectors.kafka.client import PATIENCE_OPTION, admin_library, kafka_library
 from headrace.errors import ConnectorError
 
 if TYPE_CHECKING:
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
 _AGAIN = "the batch is repeated when the job starts again"
 _FIX = f"check the broker's log; {_AGAIN}"
 AWAY = f"check that the brokers run and can be reached from driver and workers; {_AGAIN}"
+# How to go on where the offsets of a checkpoint mean nothing any more, and what that costs.
+NEW_BEGINNING = (
+    "give another execution.checkpointing.dir, with which the job starts with empty state (the old "
+    "one stays)"
+)
 LOG_IN = (
     "check security.protocol, sasl.mechanisms, sasl.username and sasl.password, and that "
     "ssl.ca.location has the certificate of the brokers' authority"
@@ -62,10 +66,11 @@ _PASSING = frozenset(
         "UNKNOWN_LEADER_EPOCH",
     }
 )
+# Which tell that there was no answer, and not why.
+_WITHOUT_REASON = ("_ALL_BROKERS_DOWN", "_TIMED_OUT")
 # A broker that is just starting or stopping may break off a handshake; not again and again.
 _REFUSALS_THAT_COUNT = 3
 _LOOKED_AT_EVERY_S = 0.2
-_LOGIN_S = 5.0
 
 
 def passes(error: Any) -> bool:
@@ -73,21 +78,25 @@ def passes(error: Any) -> bool:
     return bool(error.retriable()) or error.name() in _PASSING
 
 
-def explained(error: Any, what: str, settings: ClientSettings) -> ConnectorError:
+def explained(
+    error: Any, what: str, settings: ClientSettings, refusals: Refusals | None = None
+) -> ConnectorError:
     """An error of the client in our words.
 
     Args:
         error: a KafkaError, or an exception with one in it.
         what: the call in words, after "cannot".
         settings: of the client.
+        refusals: what the client told beside the call: a call that timed out does not say why.
     """
     reason = error.args[0] if isinstance(error, Exception) and error.args else error
     if not hasattr(reason, "name"):
         return ConnectorError(f"cannot {what}: {error}", where=settings.where, fix=_FIX)
-    fix = _FIXES.get(reason.name(), _FIX)
+    fix, text = _FIXES.get(reason.name(), _FIX), f"cannot {what}: {reason.str()} ({reason.name()})"
     if passes(reason):
-        fix = f"{AWAY} (they were waited for {settings.patience_s:g} s: default.api.timeout.ms)"
-    text = f"cannot {what}: {reason.str()} ({reason.name()})"
+        fix = f"{AWAY} (they were waited for {settings.patience_s:g} s: {PATIENCE_OPTION})"
+        if refusals is not None and refusals.last_text and refusals.last_text not in text:
+            text = f"{text}; {refusals.last_text}"
     return ConnectorError(text, where=settings.where, fix=fix)
 
 
@@ -107,14 +116,20 @@ class Refusals:
     """Whether brokers do not let a client in: a wrong password, a certificate it does not trust.
 
     librdkafka tells it beside its calls (``error_cb``) and goes on trying, and so do the calls.
+
+    Attributes:
+        last_text: what was told last and says why there is no answer; None since there was one.
     """
 
     def __init__(self) -> None:
         self._last: Any = None
         self._count = 0
+        self.last_text: str | None = None
 
     def note(self, error: Any) -> None:
         """Takes what librdkafka tells."""
+        if error.name() not in _WITHOUT_REASON:
+            self.last_text = error.str()
         if error.name() in ("_AUTHENTICATION", "_SSL"):
             self._last = error
             self._count += 1
@@ -122,6 +137,7 @@ class Refusals:
     def forget(self) -> None:
         """A broker has answered."""
         self._count = 0
+        self.last_text = None
 
     def check(self) -> None:
         """Raises a KafkaException if trying again is of no use."""
@@ -141,8 +157,12 @@ class Refusals:
                 return found
 
 
-def check_login(settings: ClientSettings) -> None:
+def check_login(settings: ClientSettings, within_s: float) -> None:
     """Tells why brokers do not let clients in, if it is that; kafka-python does not say it.
+
+    Args:
+        settings: of the client.
+        within_s: how long brokers get to say it.
 
     Raises:
         ConnectorError: they refuse.
@@ -154,8 +174,8 @@ def check_login(settings: ClientSettings) -> None:
         others.add(error.name())
 
     admin = admin_library().AdminClient(settings.admin(error_cb=note))
-    deadline = time.monotonic() + _LOGIN_S
-    asked = admin.describe_cluster(request_timeout=_LOGIN_S)
+    deadline = time.monotonic() + within_s
+    asked = admin.describe_cluster(request_timeout=within_s)
     try:
         # a broker that is away refuses nothing
         while not (asked.done() or others & {"_TRANSPORT", "_RESOLVE"}) and (

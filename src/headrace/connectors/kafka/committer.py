@@ -25,6 +25,7 @@ from headrace.connectors.kafka.transactions import (
     standing,
 )
 from headrace.errors import ConnectorError
+from headrace.io.waiting import at_most, told_when_long
 from headrace.spi.sink import Committer
 from headrace.spi.staging import OnceCommitter
 
@@ -100,7 +101,7 @@ class KafkaCommitter(OnceCommitter):
         if not isinstance(decision, Decision):
             raise self._gone_before(batch_id, decision)
         self._log.write(decision)
-        if self._carry_out(decision, found).stage == "void":
+        if self._carried_out(decision, found).stage == "void":
             raise self._given_up(decision)
 
     def _settle(self, *, repeat_later: bool) -> int:
@@ -114,12 +115,17 @@ class KafkaCommitter(OnceCommitter):
         if decision is None:
             return -1
         if decision.stage == "decided":
-            decision = self._carry_out(decision, self._describe(decision))
+            decision = self._carried_out(decision, self._describe(decision))
             if decision.stage == "void" and not repeat_later:
                 raise self._given_up(decision)
             if decision.stage == "void":
                 _log.warning("batch %d is written again: Kafka aborted it", decision.batch_id)
         return decision.newest_batch
+
+    def _carried_out(self, decision: Decision, found: dict[str, Found | None]) -> Decision:
+        what = f"{self._where} to commit the transactions of batch {decision.batch_id}"
+        with told_when_long(what, at_most(_PATIENCE_S)):
+            return self._carry_out(decision, found)
 
     def _carry_out(self, decision: Decision, found: dict[str, Found | None]) -> Decision:
         """Commits what is open until nothing is; gives the decision back as done, or as void."""

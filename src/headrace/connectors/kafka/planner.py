@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.connectors.kafka.client import ClientSettings, admin_library, kafka_library
-from headrace.connectors.kafka.client_errors import Refusals, explained, passes
+from headrace.connectors.kafka.client_errors import NEW_BEGINNING, Refusals, explained, passes
 from headrace.connectors.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
 )
 from headrace.errors import ConnectorError
+from headrace.io.waiting import told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,6 +31,8 @@ Offsets = dict[KafkaTopicPartition, int]
 log = logging.getLogger(__name__)
 
 _ASKED_EVERY_S = 1.0
+_SHORTEST_S = 0.01  # a client takes no limit of nothing
+_FORGOTTEN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION")
 # What a client says whose idea of the partitions' leaders is of before a broker's restart: its
 # admin calls go on with it for longer than anybody waits.
 _OUTDATED = ("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "NOT_LEADER_FOR_PARTITION")
@@ -110,16 +113,18 @@ class Planner:
         pattern = re.compile(subscription.pattern)
         return sorted(filter(pattern.fullmatch, metadata.topics))
 
-    def _metadata(self) -> Any:
+    def _metadata(self, timeout_s: float) -> Any:
+        deadline = time.monotonic() + timeout_s
         if not self._ids:  # the list is waited for in silence; a login that fails is told
-            self._answer(self._admin.describe_cluster())
-        return self._admin.list_topics(timeout=self._settings.patience_s)
+            self._answer(self._admin.describe_cluster(request_timeout=timeout_s))
+        return self._admin.list_topics(timeout=max(_SHORTEST_S, deadline - time.monotonic()))
 
     def _described(self, topics: list[str]) -> dict[str, Any]:
         library = kafka_library()
 
-        def ask() -> dict[str, Any]:
-            futures = self._admin.describe_topics(library.TopicCollection(topics))
+        def ask(timeout_s: float) -> dict[str, Any]:
+            wanted = library.TopicCollection(topics)
+            futures = self._admin.describe_topics(wanted, request_timeout=timeout_s)
             return {topic: self._answer(future) for topic, future in futures.items()}
 
         found = self._ask(f"find the topic {', '.join(topics)}", ask)
@@ -129,7 +134,7 @@ class Planner:
                 raise self._error(
                     f"the topic {topic!r} was deleted and created anew while the job ran, so its "
                     "offsets mean other records now",
-                    "start the job without its checkpoint to read the new topic",
+                    f"{NEW_BEGINNING} to read the new topic",
                 )
         return found
 
@@ -140,7 +145,8 @@ class Planner:
             raise self._error(
                 f"the partition {lost[0].split} was read up to offset {positions[lost[0]]} and is "
                 "not there any more: its topic was deleted",
-                "create the topic again with its records, or start the job without its checkpoint",
+                "the checkpoint is good, keep it: bring the topic back with its records, or check "
+                f"that these are the right brokers. If it is gone for good, {NEW_BEGINNING}",
             )
         log.warning(
             "not subscribed any more, and left where they are: %s",
@@ -200,8 +206,10 @@ class Planner:
         committed = self._settings.committed_only
         level = levels.READ_COMMITTED if committed else levels.READ_UNCOMMITTED
 
-        def ask() -> Offsets:
-            futures = self._admin.list_offsets(wanted, isolation_level=level)
+        def ask(timeout_s: float) -> Offsets:
+            futures = self._admin.list_offsets(
+                wanted, isolation_level=level, request_timeout=timeout_s
+            )
             return {
                 KafkaTopicPartition(place.topic, place.partition): self._answer(future).offset
                 for place, future in futures.items()
@@ -217,7 +225,7 @@ class Planner:
         watcher = self._group()
         found = self._ask(
             "read the group's offsets",
-            lambda: watcher.committed(wanted, timeout=self._settings.patience_s),
+            lambda timeout_s: watcher.committed(wanted, timeout=timeout_s),
         )
         return {KafkaTopicPartition(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
 
@@ -247,34 +255,37 @@ class Planner:
 
     # --- calls -------------------------------------------------------------------------------
 
-    def _ask(self, what: str, call: Callable[[], T]) -> T:
-        """Asks until there is an answer; brokers may be away for as long as the patience lasts."""
+    def _ask(self, what: str, call: Callable[[float], T]) -> T:
+        """Asks until there is an answer; brokers may be away for as long as the patience lasts.
+
+        Args:
+            what: the call in words, after "cannot".
+            call: gets the seconds that are left.
+        """
+        settings, refusals = self._settings, self._refusals
+        with told_when_long(
+            f"{settings.where} to {what}", settings.patience, lambda: refusals.last_text
+        ):
+            return self._ask_patiently(what, call, time.monotonic() + settings.patience_s)
+
+    def _ask_patiently(self, what: str, call: Callable[[float], T], deadline: float) -> T:
         library = kafka_library()
-        deadline = time.monotonic() + self._settings.patience_s
-        told = False
         while True:
             try:
-                return call()
+                return call(max(_SHORTEST_S, deadline - time.monotonic()))
             except library.KafkaException as error:
                 reason = error.args[0]
-                # a broker that has just come back may not know its topics yet
-                forgot = bool(self._ids) and reason.code() in (
-                    library.KafkaError.UNKNOWN_TOPIC_OR_PART,
-                    library.KafkaError._UNKNOWN_PARTITION,
-                )
-                if not (forgot or passes(reason)) or time.monotonic() > deadline:
-                    raise explained(reason, what, self._settings) from error
-                if not told:
-                    told = True
-                    log.warning(
-                        "cannot %s, trying again for %g s: %s",
-                        what,
-                        self._settings.patience_s,
-                        reason.str(),
-                    )
+                if not self._may_pass(reason) or time.monotonic() + _ASKED_EVERY_S > deadline:
+                    raise explained(reason, what, self._settings, self._refusals) from error
+                log.info("cannot %s, trying again: %s", what, reason.str())
                 time.sleep(_ASKED_EVERY_S)
                 if reason.name() in _OUTDATED:
                     self._admin = self._new_admin()
+
+    def _may_pass(self, reason: Any) -> bool:
+        # a broker that has just come back may not know its topics yet
+        forgot = bool(self._ids) and reason.name() in _FORGOTTEN
+        return forgot or passes(reason)
 
     def _new_admin(self) -> Any:
         """A client that has to ask who leads the partitions; one of old may not ask again."""

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.kafka.client import kafka_library
 from headrace.connectors.kafka.client_errors import Refusals, explained, passes, undelivered
 from headrace.connectors.kafka.transactions import Reuse, reuse_for
+from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from headrace.connectors.kafka.client import ClientSettings
     from headrace.connectors.kafka.transaction_admin import TransactionAdmin
@@ -30,6 +32,8 @@ _log = logging.getLogger(__name__)
 
 # Calls are made in pieces: librdkafka tells only between them that brokers do not let it in.
 _PIECE_S = 1.0
+_METADATA_S = 5.0
+_SHORTEST_S = 0.01
 _ABORT_S = 10.0
 _TOPIC_S = 10.0
 # How long the partitions of a topic are believed to be the same.
@@ -61,7 +65,7 @@ class SinkProducer:
         own = {} if transactional_id is None else {"transactional.id": transactional_id}
         self.client = library.Producer(settings.producer(**calls, **own))
         if transactional_id is not None:
-            self._ask("begin to write to Kafka", lambda: self.client.init_transactions(_PIECE_S))
+            self._ask("begin to write to Kafka", self.client.init_transactions)
 
     def begin(self) -> None:
         """Begins a transaction, if this producer has any."""
@@ -79,12 +83,20 @@ class SinkProducer:
             ConnectorError: it has not.
         """
         try:
-            while self.client.flush(_PIECE_S) and not self.failures:
-                self._refusals.check()
+            while self._flush_some():
+                pass
             self._refusals.forget()
         except self.errors as error:
             raise self.explained(error) from error
         self.check()
+
+    def _flush_some(self) -> bool:
+        """Waits until Kafka has taken some messages; returns whether more are to be taken."""
+        before = len(self.client)
+        with self._told("take the messages", "until message.timeout.ms is over"):
+            while (left := self.client.flush(_PIECE_S)) >= before > 0 and not self.failures:
+                self._refusals.check()
+        return left > 0 and not self.failures
 
     def poll(self, timeout_s: float = 0.0) -> None:
         """Lets librdkafka report failures, waiting for at most so long; raises for them."""
@@ -121,13 +133,14 @@ class SinkProducer:
 
     def commit(self) -> None:
         """Ends the transaction, which the driver has committed already."""
-        self._call(
-            "end a transaction", lambda: self.client.commit_transaction(self.settings.patience_s)
-        )
+        patience_s = self.settings.patience_s
+        with self._told("end a transaction", self.settings.patience):
+            self._call("end a transaction", lambda: self.client.commit_transaction(patience_s))
 
     def abort(self) -> None:
         """Aborts the transaction."""
-        self._call("abort a transaction", lambda: self.client.abort_transaction(_ABORT_S))
+        with self._told("abort a transaction", at_most(_ABORT_S)):
+            self._call("abort a transaction", lambda: self.client.abort_transaction(_ABORT_S))
         self.client.flush(1.0)  # the reports of messages that it threw away
 
     def partitions(self, topic: str) -> list[int]:
@@ -137,14 +150,18 @@ class SinkProducer:
         """
         known = self._partitions.get(topic)
         if known is None:
-            known = self._ask(f"find the topic {topic}", lambda: self._find_topic(topic))
+            known = self._ask(
+                f"find the topic {topic}",
+                lambda piece_s: self._find_topic(topic, piece_s),
+                longest_s=_METADATA_S,
+            )
             self._partitions[topic] = known
         return known
 
-    def _find_topic(self, topic: str) -> list[int]:
+    def _find_topic(self, topic: str, piece_s: float) -> list[int]:
         deadline = time.monotonic() + _TOPIC_S
         while True:  # a topic may just be being made, by the broker itself perhaps
-            found = self.client.list_topics(topic, timeout=5 * _PIECE_S).topics[topic]
+            found = self.client.list_topics(topic, timeout=piece_s).topics[topic]
             if found.error is None:
                 return sorted(found.partitions)
             if time.monotonic() > deadline:
@@ -155,19 +172,37 @@ class SinkProducer:
         if error is not None:
             self.failures.append((message.topic(), message.partition(), error))
 
-    def _ask(self, what: str, piece: Callable[[], Any]) -> Any:
-        """Calls until it is done; brokers may be away for as long as the patience lasts."""
+    def _ask(self, what: str, piece: Callable[[float], Any], *, longest_s: float = _PIECE_S) -> Any:
+        """Calls until it is done; brokers may be away for as long as the patience lasts.
+
+        Args:
+            what: the call in words, after "cannot".
+            piece: gets the seconds that it may take at once.
+            longest_s: no piece gets more.
+        """
         deadline = time.monotonic() + self.settings.patience_s
+
+        def next_piece() -> Any:
+            return piece(max(_SHORTEST_S, min(longest_s, deadline - time.monotonic())))
+
+        with self._told(what, self.settings.patience):
+            return self._ask_patiently(what, next_piece, deadline)
+
+    def _ask_patiently(self, what: str, piece: Callable[[], Any], deadline: float) -> Any:
         while True:
             try:
                 found = piece()
             except self._error as error:
                 if not passes(error.args[0]) or time.monotonic() > deadline:
-                    raise explained(error, what, self.settings) from error
+                    raise explained(error, what, self.settings, self._refusals) from error
             else:
                 self._refusals.forget()
                 return found
             self._call(what, self._look_at_refusals)
+
+    def _told(self, what: str, limit: str) -> AbstractContextManager[None]:
+        waits_for = f"{self.settings.where} to {what}"
+        return told_when_long(waits_for, limit, lambda: self._refusals.last_text)
 
     def _look_at_refusals(self) -> None:
         self.client.poll(0)

@@ -21,8 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.connectors.kafka.client import kafka_library
-from headrace.connectors.kafka.client_errors import Refusals, explained, passes
+from headrace.connectors.kafka.client_errors import NEW_BEGINNING, Refusals, explained, passes
 from headrace.errors import ConnectorError
+from headrace.io.waiting import told_when_long
 from headrace.spi.python_source import TIMESTAMP_COLUMN
 
 if TYPE_CHECKING:
@@ -83,16 +84,22 @@ class PartitionReader:
             self._seek(start)
         self._next = start
         yield from self._held_back(end)
-        quiet_since = time.monotonic()
         while self._reached < end:
-            found = self._consume(min(MESSAGES_AT_ONCE, end - self._next))
-            if found:
-                quiet_since = time.monotonic()
-                self._refusals.forget()
+            if found := self._await(end):
                 yield from self._within(found, end)
-            else:
-                self._check_patience(quiet_since, end)
         self._next = end
+
+    def _await(self, end: int) -> list[Any]:
+        """The next messages; none at the end of the range."""
+        settings, quiet_since = self._settings, time.monotonic()
+        what = f"{settings.where} to give the records of {self._partition.split} up to {end}"
+        with told_when_long(what, settings.patience, lambda: self._refusals.last_text):
+            while self._reached < end:
+                if found := self._consume(min(MESSAGES_AT_ONCE, end - self._next)):
+                    self._refusals.forget()
+                    return found
+                self._check_patience(quiet_since, end)
+        return []
 
     def _held_back(self, end: int) -> Iterator[list[Any]]:
         held = list(itertools.takewhile(lambda message: message.offset() < end, self._ahead))
@@ -211,17 +218,18 @@ def _retention(
     where = settings.where
     if wanted > last:
         return ConnectorError(
-            f"{partition.split} ends at offset {last}, but the job was at {wanted}: the topic was "
-            "deleted and created anew, or records were deleted at its end",
+            f"{partition.split} ends at offset {last}, but the job was at {wanted}: the broker has "
+            "not all of its records (back), or the topic was deleted and created anew",
             where=where,
-            fix="start the job without its checkpoint to read the new topic",
+            fix="the checkpoint is good, keep it: the job looks again when it starts again. If the "
+            f"topic is another one, {NEW_BEGINNING} to read it",
         )
     return ConnectorError(
         f"the records {wanted} to {first - 1} of {partition.split} are lost: the topic removed "
         "them (retention) before the job had read them",
         where=where,
-        fix="set the property auto.offset.reset to earliest to go on without them, or start the "
-        "job without its checkpoint; a longer retention.ms keeps it from happening",
+        fix="set the property auto.offset.reset to earliest to go on without them; a longer "
+        "retention.ms keeps it from happening",
     )
 
 

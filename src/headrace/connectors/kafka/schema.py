@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.common.types import Row
-from headrace.errors import RecordError
+from headrace.errors import HeadraceError, RecordError
 from headrace.spi.decoding import Decoder
 
 if TYPE_CHECKING:
@@ -173,12 +173,15 @@ class KafkaDecoder(Decoder):
 
     def failure(self, message: ConsumerRecord, error: Exception) -> RecordError:
         schema = self.schema.schema if isinstance(self.schema, ValueOnly) else self.schema
+        reason = f"{type(error).__name__}: {error}; the message: {message.value!r:.200}"
+        remedy: str | None = None
+        if isinstance(error, HeadraceError):  # it shows the message, and has a remedy
+            reason, remedy = error.message, error.fix
         return RecordError(
             f"{type(schema).__name__} cannot read the message at offset {message.offset} of "
-            f"partition {message.partition} of topic {message.topic!r}: "
-            f"{type(error).__name__}: {error}; the message: {message.value!r:.200}",
-            fix="correct the schema, or say what happens to such messages: skip_bad_records() or "
-            "set_bad_records_side_output(tag) of the source's builder",
+            f"partition {message.partition} of topic {message.topic!r}: {reason}",
+            fix=f"{remedy or 'correct the schema'}; or say what happens to such messages: "
+            "skip_bad_records() or set_bad_records_side_output(tag) of the source's builder",
         )
 
     def bad_record(self, message: ConsumerRecord, error: Exception, timestamp: int | None) -> Row:

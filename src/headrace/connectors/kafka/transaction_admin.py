@@ -1,8 +1,7 @@
 """Looks at transactions and ends them from outside, which librdkafka cannot do.
 
 In: transactional ids.  Out: what the brokers say of them.  A thin layer over kafka-python's admin
-client; what to do is decided in transactions.py.  Used by committer.py (driver) and producers.py
-(workers).
+client; what to do is decided in transactions.py.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ T = TypeVar("T")
 _END_VERSION = 3
 _INIT_VERSION = 4
 _CONCURRENT_TRANSACTIONS = 51
-# A broker that restarts is away for some 10 s, and its transaction log has to be loaded.
-PATIENCE = Retries(attempts=12)
+_BOOTSTRAP_S, _REQUEST_S = 5.0, 10.0
+_MOST_TRIES = 1_000  # the time is what ends the patience
 
 
 class TransactionAdmin(ServerClient[Any]):
@@ -40,16 +39,17 @@ class TransactionAdmin(ServerClient[Any]):
 
     Args:
         settings: of the sink's clients.
-        retries: the patience with brokers that are away.
+        retries: the patience with brokers that are away; None for that of the settings.
     """
 
-    def __init__(self, settings: ClientSettings, retries: Retries = PATIENCE) -> None:
+    def __init__(self, settings: ClientSettings, retries: Retries | None = None) -> None:
         self._kafka = second_library()
         self._errors = second_library("kafka.errors")
         self._requests = second_library("kafka.protocol.producer.transaction")
         self._settings = settings
         self._client: tuple[int, Any] | None = None
-        super().__init__(settings.where, retries, self._errors.KafkaError)
+        patience = Retries(attempts=_MOST_TRIES, within_s=settings.patience_s)
+        super().__init__(settings.where, retries or patience, self._errors.KafkaError)
 
     def describe(self, ids: Iterable[str]) -> dict[str, Found | None]:
         """The newest transaction of each id; None for an id that no broker knows."""
@@ -163,13 +163,16 @@ class TransactionAdmin(ServerClient[Any]):
         return self._client[1]
 
     def _connect(self) -> Any:
-        settings = self._settings.second_client(self.where)
+        settings, patience_s = self._settings.second_client(self.where), self._settings.patience_s
+        begin_s = min(_BOOTSTRAP_S, patience_s / 2)  # the other half is for the login's
         try:
             return self._kafka.KafkaAdminClient(
-                **settings, bootstrap_timeout_ms=5_000, request_timeout_ms=10_000
+                **settings,
+                bootstrap_timeout_ms=int(1000 * begin_s),
+                request_timeout_ms=int(1000 * min(_REQUEST_S, patience_s)),
             )
         except self._errors.KafkaError:
-            check_login(self._settings)
+            check_login(self._settings, begin_s)
             raise
 
     def _passes(self, error: Exception) -> bool:

@@ -82,7 +82,7 @@ class PostgresClient(ServerClient["Connection"]):
         self._psycopg = psycopg_module()
         self._conninfo = self._with_defaults(conninfo)
         where = f"{place} of {without_password(conninfo)}"
-        super().__init__(where, retries, self._psycopg.Error)
+        super().__init__(where, retries, self._psycopg.Error, longest_try_s=self._connect_s())
 
     def close_idle(self) -> None:
         """Ends the connections that this process keeps for the database."""
@@ -123,6 +123,11 @@ class PostgresClient(ServerClient["Connection"]):
         given = self._psycopg.conninfo.conninfo_to_dict(conninfo)
         text: str = self._psycopg.conninfo.make_conninfo(**{**_DEFAULTS, **given})
         return text
+
+    def _connect_s(self) -> float | None:
+        """How long the server may take to let a connection in; None for any time."""
+        given = self._psycopg.conninfo.conninfo_to_dict(self._conninfo)
+        return float(given["connect_timeout"]) or None
 
     def _passes(self, error: Exception) -> bool:
         if not isinstance(error, self._psycopg.Error):

@@ -28,6 +28,7 @@ T = TypeVar("T")
 STAGED_S = 7 * 86_400
 # A script may run for a while when a batch is large.
 _ANSWER_S = 60.0
+_CONNECT_S = 10.0
 
 _clients: dict[tuple[int, str], Any] = {}
 
@@ -88,7 +89,7 @@ class RedisClient(ServerClient[Any]):
         self._redis = redis_module()
         self._url = url
         where = f"Redis at {without_password(url)}"
-        super().__init__(where, retries, self._redis.RedisError)
+        super().__init__(where, retries, self._redis.RedisError, longest_try_s=_CONNECT_S)
 
     def close(self) -> None:
         """Ends the connections of this process."""
@@ -102,16 +103,22 @@ class RedisClient(ServerClient[Any]):
     def _connected(self) -> Any:
         key = os.getpid(), self._url
         if key not in _clients:
-            backoff = client_library("redis.backoff", extra="redis")
-            retry = client_library("redis.retry", extra="redis")
-            _clients[key] = self._redis.Redis.from_url(
-                self._url,
-                # A client that repeats a push by itself would push twice; `run` repeats it all.
-                retry=retry.Retry(backoff.NoBackoff(), 0),
-                socket_connect_timeout=10,
-                socket_timeout=_ANSWER_S,
-            )
+            # A login waits as long as an answer, and that is long for a server that says nothing.
+            with self._client(answer_s=_CONNECT_S) as first:
+                first.ping()
+            _clients[key] = self._client(answer_s=_ANSWER_S)
         return _clients[key]
+
+    def _client(self, *, answer_s: float) -> Any:
+        backoff = client_library("redis.backoff", extra="redis")
+        retry = client_library("redis.retry", extra="redis")
+        return self._redis.Redis.from_url(
+            self._url,
+            # A client that repeats a push by itself would push twice; `run` repeats it all.
+            retry=retry.Retry(backoff.NoBackoff(), 0),
+            socket_connect_timeout=_CONNECT_S,
+            socket_timeout=answer_s,
+        )
 
     def _passes(self, error: Exception) -> bool:
         redis = self._redis.exceptions

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from headrace.common.typeinfo import Types
 from headrace.errors import ConnectorError
+from headrace.io.waiting import at_most, told_when_long
 from headrace.spi.python_source import PythonSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from headrace.common.typeinfo import TypeInformation
 
@@ -99,6 +101,9 @@ class SocketTextSource(PythonSource):
         return f"SocketTextSource({self._address[0]}:{self._address[1]})"
 
 
+_CONNECT_S = 10.0
+
+
 class _LineReader:
     """A thread that fills a buffer; offsets count lines since the first offset it was asked for."""
 
@@ -114,7 +119,8 @@ class _LineReader:
 
     def start(self) -> None:
         try:
-            self._connection = socket.create_connection(self._address, timeout=10)
+            with self._told(at_most(_CONNECT_S)):
+                self._connection = self._connect()
         except OSError as error:
             raise ConnectorError(
                 f"cannot connect to {self._address[0]}:{self._address[1]}: {error}",
@@ -173,12 +179,21 @@ class _LineReader:
             self._lines.extend(lines)
 
     def _reconnect(self) -> bool:
-        give_up = None if self._max_retry_s < 0 else time.monotonic() + self._max_retry_s
-        while not self._stopped and (give_up is None or time.monotonic() < give_up):
-            try:
-                self._connection = socket.create_connection(self._address, timeout=10)
-            except OSError:
-                time.sleep(0.5)
-            else:
-                return True
+        patience_s = None if self._max_retry_s < 0 else self._max_retry_s
+        give_up = float("inf") if patience_s is None else time.monotonic() + patience_s
+        with self._told(at_most(patience_s)):
+            while not self._stopped and time.monotonic() < give_up:
+                try:
+                    self._connection = self._connect()
+                except OSError:
+                    time.sleep(0.5)
+                else:
+                    return True
         return False
+
+    def _connect(self) -> socket.socket:
+        return socket.create_connection(self._address, timeout=_CONNECT_S)
+
+    def _told(self, limit: str) -> AbstractContextManager[None]:
+        host, port = self._address
+        return told_when_long(f"the server at {host}:{port} to take a connection", limit)

@@ -91,6 +91,8 @@ def _running(
     running: JsonObject, kept: JsonObject, about: JsonObject, record: JobRecord
 ) -> CheckpointView:
     following = kept.get("next_id")
+    nothing = {**running, "ended": record.updated, "operators": {}, "tasks": ()}
+    vertices = tuple(_vertex(vertex, nothing) for vertex in about.get("vertices", ()))
     return CheckpointView(
         id=running["epoch"] + 1 if following is None else following,
         status="IN_PROGRESS",
@@ -102,6 +104,7 @@ def _running(
         state_bytes=0,
         subtasks=sum(vertex["parallelism"] for vertex in about.get("vertices", ())),
         path=record.checkpoint,
+        vertices=vertices,
     )
 
 

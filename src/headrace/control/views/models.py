@@ -173,6 +173,21 @@ class SubtaskView:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitView:
+    """One split of a source.
+
+    Attributes:
+        watermark: its event time; None before its first record.
+        still_ms: for how long that has stood still.
+        idle: whether it is left out, and so holds nothing.
+    """
+
+    watermark: int | None
+    still_ms: int
+    idle: bool
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorView:
     """One step of a vertex.
 
@@ -182,6 +197,7 @@ class OperatorView:
         by_subtask: the same for each subtask.
         metrics: everything under Flink's names, the users' own included.
         kinds: of those metrics that may be something else than gauges.
+        splits: of a source, by name.
     """
 
     id: str
@@ -194,6 +210,7 @@ class OperatorView:
     metrics: Mapping[str, JsonValue] = field(default_factory=dict)
     metrics_by_subtask: Mapping[int, Mapping[str, JsonValue]] = field(default_factory=dict)
     kinds: Mapping[str, MetricKind] = field(default_factory=dict)
+    splits: Mapping[str, SplitView] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +405,12 @@ class CheckpointsView:
     restored_at: int | None
     restored_path: str | None
 
+    @property
+    def newest(self) -> tuple[CheckpointView, ...]:
+        """The newest of each kind, which may have left the history."""
+        newest = (self.latest_completed, self.latest_savepoint, self.latest_failed)
+        return tuple(each for each in newest if each is not None)
+
 
 # --- failures ------------------------------------------------------------------------------------
 
@@ -402,6 +425,8 @@ class FailureView:
         stacktrace: as it would be printed.
         task: the step that failed, with its subtask if it is known.
         raised_at, code: the user's line, where it is one.
+        machine: of the task that failed, as ``host:pid``.
+        executor: whose task it was, if that is known.
         delay_ms: the pause before the next attempt; None if the job gave up.
     """
 
@@ -417,6 +442,8 @@ class FailureView:
     epochs: int
     delay_ms: int | None
     raised_at: str | None = None
+    machine: str | None = None
+    executor: ExecutorView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,6 +464,9 @@ class ExecutorView:
     Attributes:
         id: Spark's; ``driver`` in local mode.
         address: host and port.
+        slots: how many there are.
+        busy_slots: how many of them its job takes, whether its tasks run at the moment or not.
+        tasks: how many of the job's tasks are in those.
         logs: Spark's pages by name, such as stdout.
     """
 
@@ -445,10 +475,16 @@ class ExecutorView:
     address: str
     slots: int
     busy_slots: int
+    tasks: int
     memory_bytes: int
     memory_used_bytes: int
     seen: int
     logs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_driver(self) -> bool:
+        """Whether tasks run in the driver's process: without Spark, and in its local mode."""
+        return self.id == "driver"
 
 
 # --- back pressure, skew, lag --------------------------------------------------------------------
@@ -527,6 +563,31 @@ class SourceLag:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldTime:
+    """A split that holds the event time of all behind its source.
+
+    Attributes:
+        vertex: of the source.
+        uid: of the source.
+        name: of the source.
+        split: the one that holds.
+        watermark: its event time; None if it has not had a record yet.
+        others: how far the furthest of the other splits is.
+        silent_s: for how long it has not moved, while others did.
+        fix: what to do, for people.
+    """
+
+    vertex: str
+    uid: str
+    name: str
+    split: str
+    watermark: int | None
+    others: int
+    silent_s: float
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class LongEpochs:
     """The newest epochs took many times their interval: the job does not keep up.
 
@@ -552,6 +613,7 @@ class Diagnosis:
     skews: tuple[Skew, ...]
     lags: tuple[SourceLag, ...]
     epochs: LongEpochs | None = None
+    held: tuple[HeldTime, ...] = ()
 
 
 # --- over time -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""Which step is slow, which subtasks have too much, which sources lag, which epochs are long.
+"""Which step is slow, which subtasks have too much, which sources lag or hold event time.
 
-In: vertices as they are now (control/views/vertices.py).  Out: what limits the job.  Pure.
+In: vertices as they are now (control/views/vertices.py).  Out: what limits the job, epochs that
+take long included.  Pure.
 Next: control/scaling.py proposes what to do about it
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
+from headrace.control.views.event_time import held_time
 from headrace.control.views.models import (
     BackPressureView,
     Diagnosis,
@@ -34,6 +36,8 @@ _BUSY = 0.5
 _EVEN = 1.5
 # below these nothing is uneven: a few records or bytes say nothing
 _FEW_RECORDS, _FEW_BYTES = 1_000, 64 * 1024
+# and nobody is slow who had few records and has worked for no longer than this
+_SHORT_WORK_MS = 5_000
 # epochs are long if several, one after the other, take more than so many times the interval
 _LONG, _SEVERAL = 3.0, 3
 # what takes less can be fixed costs of a batch, which are not the fault of its records
@@ -86,6 +90,12 @@ def diagnose(
             if (lag := _lag(vertex, operator)) is not None
         ),
         epochs=epochs,
+        held=tuple(
+            held
+            for vertex in vertices
+            for operator in vertex.operators
+            if (held := held_time(vertex, operator)) is not None
+        ),
     )
 
 
@@ -102,7 +112,7 @@ def _slow(
     slowest = max(measured, key=lambda vertex: _busy(vertex) * (1 - _pressed(vertex)))
     waiting = _in_front(slowest.id, inputs)
     pressed = max((_pressed(vertex) for vertex in measured if vertex.id in waiting), default=0.0)
-    if _busy(slowest) < _BUSY and pressed <= _LOW:
+    if not _had_load(slowest) or (_busy(slowest) < _BUSY and pressed <= _LOW):
         return None
     step, share = _slowest_step(slowest)
     front = f", and those in front of it wait {pressed:.0%} of it" if pressed > _LOW else ""
@@ -120,6 +130,15 @@ def _slow(
 
 def _busy(vertex: VertexView) -> float:
     return (vertex.counts.busy or 0.0) / 1000
+
+
+def _had_load(vertex: VertexView) -> bool:
+    """Whether a subtask has done enough to say how fast it is."""
+    return any(
+        max(counts.records_in, counts.records_out) >= _FEW_RECORDS
+        or counts.busy_total_ms >= _SHORT_WORK_MS
+        for counts in (subtask.counts for subtask in vertex.subtasks)
+    )
 
 
 def _pressed(vertex: VertexView) -> float:

@@ -15,11 +15,11 @@ from headrace.common.clock import wall_clock
 from headrace.control.history import ABOUT, CHECKPOINTS, FAILURES, NOW, OLD_SERIES, SERIES
 from headrace.control.registry import ALL_JOBS, LOST, JobRecord, as_it_is
 from headrace.control.views.checkpoints import checkpoints_view
+from headrace.control.views.executors import executor_on, executor_views
 from headrace.control.views.files import GrowingFiles, JsonFiles, version_of
 from headrace.control.views.job_metrics import job_metrics
 from headrace.control.views.models import (
     ExceptionsView,
-    ExecutorView,
     FailureView,
     JobConfigView,
     JobOverview,
@@ -28,10 +28,10 @@ from headrace.control.views.models import (
 from headrace.control.views.pressure import back_pressure, diagnose, long_epochs
 from headrace.control.views.series import metric_series
 from headrace.control.views.vertices import (
-    STATUS_OF_TASKS,
     accumulator_views,
     metric_scope,
     plan_view,
+    task_status,
     vertex_views,
 )
 from headrace.errors import JobNotFoundError
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         CheckpointsView,
         CheckpointView,
         Diagnosis,
+        ExecutorView,
         MetricSeries,
         PlanView,
         VertexView,
@@ -234,21 +235,21 @@ class JobViews:
 
     def exceptions(self, job_id: str, limit: int = 20) -> ExceptionsView:
         """What went wrong in a job, the newest first."""
-        self.record(job_id)
+        executors = self.executors(job_id)
         found = self._file(job_id, FAILURES).get("failures", [])
-        newest = [_failure(each) for each in reversed(found)]
+        newest = [_failure(each, executors) for each in reversed(found)]
         return ExceptionsView(tuple(newest[:limit]), truncated=len(newest) > limit)
 
     def executors(self, job_id: str | None = None) -> tuple[ExecutorView, ...]:
         """The processes that run tasks, of one job or of all running ones."""
         if job_id is not None:
-            ids = [self.record(job_id).job_id]
+            found = [self.record(job_id)]
         else:
-            ids = [r.job_id for r in self.records() if r.is_running and r.kind != "preview"]
+            found = [each for each in self.records() if each.is_running and each.kind != "preview"]
         return tuple(
-            ExecutorView(job_id=each, **facts)
-            for each in ids
-            for facts in self._file(each, NOW).get("executors", ())
+            executor
+            for record in found
+            for executor in executor_views(record, self._file(record.job_id, NOW))
         )
 
     # --- checkpoints -------------------------------------------------------------------------
@@ -263,9 +264,10 @@ class JobViews:
         )
 
     def checkpoint(self, job_id: str, number: int) -> CheckpointView | None:
-        """One checkpoint of the history; None if it is not, or no longer, there."""
-        history = self.checkpoints(job_id).history
-        return next((each for each in history if each.id == number), None)
+        """One checkpoint of the history or of the newest ones; None if it is not there any more."""
+        found = self.checkpoints(job_id)
+        kept = (*found.history, *found.newest)
+        return next((each for each in kept if each.id == number), None)
 
     # --- what limits a job -------------------------------------------------------------------
 
@@ -361,7 +363,7 @@ def _flink_state(record: JobRecord) -> str:
 def _overview(record: JobRecord, now: int) -> JobOverview:
     state = _flink_state(record)
     tasks = dict.fromkeys(_TASK_STATES, 0)
-    tasks[STATUS_OF_TASKS.get(state, "CREATED").lower()] = record.tasks
+    tasks[task_status(record, state).lower()] = record.tasks
     ended = record.ended if record.ended is not None or record.is_running else record.updated
     return JobOverview(
         job_id=record.job_id,
@@ -379,7 +381,8 @@ def _overview(record: JobRecord, now: int) -> JobOverview:
     )
 
 
-def _failure(content: JsonObject) -> FailureView:
+def _failure(content: JsonObject, executors: Sequence[ExecutorView]) -> FailureView:
+    machine = content.get("machine")
     return FailureView(
         when=content["when"],
         type=content["type"],
@@ -393,6 +396,8 @@ def _failure(content: JsonObject) -> FailureView:
         epochs=content["epochs"],
         delay_ms=content["delay_ms"],
         raised_at=content.get("raised_at"),
+        machine=machine,
+        executor=None if machine is None else executor_on(machine, executors),
     )
 
 

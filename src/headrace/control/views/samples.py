@@ -95,6 +95,14 @@ def _our_samples(found: Diagnosis, job: dict[str, str]) -> Iterator[Sample]:
         if lag.seconds is not None:
             labels = {**job, "task_id": lag.vertex, "operator_name": lag.name}
             yield Sample(f"{_OURS}.source_lag_seconds", labels, lag.seconds)
+    for held in found.held:
+        labels = {
+            **job,
+            "task_id": held.vertex,
+            "operator_name": held.name,
+            "split": held.split,
+        }
+        yield Sample(f"{_OURS}.held_event_time_seconds", labels, held.silent_s)
     if found.epochs is not None:
         yield Sample(f"{_OURS}.long_epochs_ratio", job, found.epochs.ratio)
 

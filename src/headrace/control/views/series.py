@@ -19,7 +19,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from headrace.control.metrics import NO_TIME, time_shares
+from headrace.common.constants import MAX_LONG_VALUE, MIN_LONG_VALUE
+from headrace.control.metrics import time_shares
 from headrace.control.views.models import MetricSeries
 from headrace.control.views.vertices import metric_scope
 
@@ -32,7 +33,6 @@ __all__ = ["metric_series"]
 
 _RATES = {"numRecordsIn": "from_exchange", "numRecordsOut": "to_exchange"}
 _OWN = ("numRecordsIn", "numRecordsOut", "busyMs", "currentInputWatermark", "numLateRecordsDropped")
-_END_OF_TIME = (1 << 63) - 1
 # (level, source, subtask)
 _Task = tuple[int, str, int]
 
@@ -150,8 +150,8 @@ def _vertex_values(vertex: JsonObject, line: _SeriesLine) -> Iterator[tuple[str,
     marks = [
         mark
         for step in vertex["steps"]
-        if (mark := line.values.get(step["uid"], {}).get("currentInputWatermark", NO_TIME))
-        not in (NO_TIME, _END_OF_TIME)
+        if (mark := line.values.get(step["uid"], {}).get("currentInputWatermark", MIN_LONG_VALUE))
+        not in (MIN_LONG_VALUE, MAX_LONG_VALUE)
     ]
     if marks:
         yield "currentInputWatermark", max(marks)

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headrace.control.metrics import NO_TIME
+from headrace.common.constants import MIN_LONG_VALUE
+from headrace.control.split_times import splits_of
 from headrace.control.views.models import (
     AccumulatorView,
     Counts,
@@ -20,6 +21,7 @@ from headrace.control.views.models import (
     PlanInput,
     PlanNode,
     PlanView,
+    SplitView,
     SubtaskView,
     VertexView,
 )
@@ -32,15 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTS",
-    "STATUS_OF_TASKS",
     "accumulator_views",
     "metric_scope",
     "plan_view",
+    "task_status",
     "vertex_views",
 ]
 
 # what a job's tasks do while the job is in a state; they are all in the same
-STATUS_OF_TASKS = {
+_STATUS_OF_TASKS = {
     "CREATED": "CREATED",
     "INITIALIZING": "INITIALIZING",
     "RUNNING": "RUNNING",
@@ -94,10 +96,17 @@ def vertex_views(
 ) -> tuple[VertexView, ...]:
     """All vertices of a job."""
     numbers = _Numbers(now)
-    status = STATUS_OF_TASKS.get(state, "CREATED")
+    status = task_status(record, state)
     return tuple(
         _Vertex(vertex, numbers, record, status).view() for vertex in about.get("vertices", ())
     )
+
+
+def task_status(record: JobRecord, state: str) -> str:
+    """What all tasks of a job do."""
+    if state == "RUNNING" and record.waits_for:
+        return "SCHEDULED"
+    return _STATUS_OF_TASKS.get(state, "CREATED")
 
 
 def accumulator_views(found: JsonObject) -> tuple[AccumulatorView, ...]:
@@ -131,11 +140,19 @@ class _Numbers:
         self.at: int = now.get("at", 0)
         self.operators: Mapping[str, Mapping[str, JsonObject]] = now.get("operators", {})
         self.accumulators: Mapping[str, JsonObject] = now.get("vertex_accumulators", {})
+        self._splits: Mapping[str, JsonObject] = now.get("splits", {})
         self._tasks: Sequence[JsonObject] = now.get("tasks", ())
 
     def shares(self, uids: frozenset[str]) -> list[_Share]:
         """The part that the steps of a vertex have in each task that runs them."""
         return [self._share(task, uids) for task in self._tasks if uids & set(task["uids"])]
+
+    def splits(self, source: str) -> dict[str, SplitView]:
+        """The splits of a source; of a source without splits, what it has instead of one."""
+        return {
+            name: SplitView(each["watermark"], max(0, self.at - each["moved"]), each["idle"])
+            for name, each in splits_of(source, self._splits).items()
+        }
 
     def _share(self, task: JsonObject, uids: frozenset[str]) -> _Share:
         subtask = task["subtask"]
@@ -210,6 +227,7 @@ class _Vertex:
             metrics.setdefault(number, {}).update(_operator_metrics(content))
             kinds |= _operator_kinds(content)
         total = _summed(list(by_subtask.values()))
+        splits = self._numbers.splits(step["uid"])
         return OperatorView(
             id=step["id"],
             uid=step["uid"],
@@ -221,9 +239,15 @@ class _Vertex:
                 default=None,
             ),
             by_subtask=by_subtask,
-            metrics=_over_subtasks(metrics.values(), _added_names(raw.values())),
+            metrics=_over_subtasks(metrics.values(), _added_names(raw.values()))
+            | {
+                f"split.{name}.watermark.currentWatermark": split.watermark
+                for name, split in splits.items()
+                if split.watermark is not None
+            },
             metrics_by_subtask=metrics,
             kinds=kinds,
+            splits=splits,
         )
 
     # --- subtasks ----------------------------------------------------------------------------
@@ -232,11 +256,11 @@ class _Vertex:
         shares = [share for share in self._shares if share.subtask % self._width == number]
         counts = self._task_counts(number, shares, operators)
         marks = [
-            operator.metrics_by_subtask.get(number, {}).get("currentInputWatermark", NO_TIME)
+            operator.metrics_by_subtask.get(number, {}).get("currentInputWatermark", MIN_LONG_VALUE)
             for operator in operators
         ]
-        known = [mark for mark in marks if mark != NO_TIME]
-        metrics = _task_metrics(counts, max(known, default=NO_TIME))
+        known = [mark for mark in marks if mark != MIN_LONG_VALUE]
+        metrics = _task_metrics(counts, max(known, default=MIN_LONG_VALUE))
         return SubtaskView(
             number=number,
             status=self._status,
@@ -306,7 +330,7 @@ def _operator_counts(content: JsonObject) -> Counts:
 def _operator_metrics(content: JsonObject) -> dict[str, JsonValue]:
     """Under Flink's names; a user's name wins, as it does there."""
     counts = _operator_counts(content)
-    mark = NO_TIME if content["watermark"] is None else content["watermark"]
+    mark = MIN_LONG_VALUE if content["watermark"] is None else content["watermark"]
     found: dict[str, JsonValue] = {
         "numRecordsIn": counts.records_in,
         "numRecordsOut": counts.records_out,
@@ -320,7 +344,7 @@ def _operator_metrics(content: JsonObject) -> dict[str, JsonValue]:
     if counts.state_bytes is not None:
         found["stateBytes"] = counts.state_bytes
     found |= content["counters"]
-    found |= content["gauges"]
+    found |= {name: value for name, value in content["gauges"].items() if value is not None}
     found |= content["meters"]
     for name, (count, total, low, high) in content["distributions"].items():
         found |= {

@@ -77,7 +77,7 @@ class AvroLineReader(_AvroLines, LineReader):
 
     def read(self, message: bytes) -> Sequence[tuple[Any, ...]]:
         if self._convert is None:
-            self._convert = from_avro(self._columns, self._form)
+            self._convert = from_avro(self._columns)
         try:
             schema = self.schema()
             return [self._convert(fastavro().schemaless_reader(io.BytesIO(message), schema, None))]

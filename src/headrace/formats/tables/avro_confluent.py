@@ -73,7 +73,7 @@ class ConfluentLineReader(AvroLineReader):
 
     def read(self, message: bytes) -> Sequence[tuple[Any, ...]]:
         if self._convert is None:
-            self._convert = from_avro(self._columns, self._form)
+            self._convert = from_avro(self._columns)
         if len(message) < _FRAME.size or message[0] != 0:
             why = "it does not begin with a zero byte and the number of a schema"
             raise bad_message(message, "Avro of a schema registry", why, type(self))

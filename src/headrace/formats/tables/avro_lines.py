@@ -144,24 +144,24 @@ def _to(kind: d.DataType, form: AvroForm) -> Convert | None:
     return None
 
 
-def from_avro(kind: d.DataType, form: AvroForm) -> Convert:
+def from_avro(kind: d.DataType) -> Convert:
     """What makes a value of a line of fastavro's value."""
-    return _or_null(_from(kind, form))
+    return _or_null(_from(kind))
 
 
-def _from(kind: d.DataType, form: AvroForm) -> Convert | None:
+def _from(kind: d.DataType) -> Convert | None:
     if isinstance(kind, d.TimestampType):
         cut = cut_to(kind.precision)
         return lambda value: cut(value.replace(tzinfo=None))
     if isinstance(kind, d.DecimalType):
         return decimal_fitting(kind.precision, kind.scale)
     if isinstance(kind, d.ArrayType):
-        inner = from_avro(kind.element_type, form)
+        inner = from_avro(kind.element_type)
         return lambda values: [inner(value) for value in values]
     if isinstance(kind, d.MapType):
-        item = from_avro(kind.value_type, form)
+        item = from_avro(kind.value_type)
         return lambda found: {k: item(v) for k, v in found.items()}
     if isinstance(kind, d.RowType):
-        parts = [(f.name, from_avro(f.data_type, form)) for f in kind]
+        parts = [(f.name, from_avro(f.data_type)) for f in kind]
         return lambda found: tuple(part(found.get(name)) for name, part in parts)
     return None

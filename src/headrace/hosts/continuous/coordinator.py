@@ -26,6 +26,7 @@ from headrace.errors import JobError
 from headrace.hosts.alignment import Board, SplitGate
 from headrace.hosts.continuous.epochs import Epoch, Epochs, ordered
 from headrace.hosts.continuous.feeding import SHARE, SourceFeed, SourceFeeds
+from headrace.hosts.continuous.slots import SlotNeed, SlotWait
 from headrace.hosts.continuous.wire import Line, LineGone, Switchboard
 from headrace.plan.alignment import aligns
 from headrace.runtime.messages import results_of
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from headrace.spi.python_source import PythonSource
 
 _POLL_S = 0.02
+# how often somebody who waits for slots looks
+_SLOT_POLL_S = 0.25
 # how long all tasks may take to report after they were started, user functions opened included
 _START_S = 300.0
 # how long the carrier has to tell why a task is gone, before the loss itself is the error
@@ -55,6 +58,10 @@ _PATIENCE_S = 30.0
 
 class Carrier(Protocol):
     """What runs the tasks and moves their packets: Spark's query, or threads in tests."""
+
+    def slots(self) -> int | None:
+        """How many tasks it could run at the same time now; None if any number."""
+        ...
 
     def start(self, address: Address) -> None:
         """Start all tasks; they connect to the address."""
@@ -89,6 +96,7 @@ class RunSettings:
         reached_as: how tasks call it.
         retained: how many epochs stay beside the newest.
         at_once: how many records a source task is asked for at a time.
+        slots_s: how long slots for all tasks may take to come.
     """
 
     interval_s: float | None
@@ -97,6 +105,7 @@ class RunSettings:
     reached_as: str
     retained: int
     at_once: int
+    slots_s: float
 
 
 # (0, number of the source, its task) or (level, 0, subtask)
@@ -160,6 +169,7 @@ class ContinuousRun:
         self._error: BaseException | None = None
         self._stopped = False
         self._over = False
+        self._waits_for: str | None = None  # written by the thread of epochs
         self._began = time.monotonic()
         self._switchboard: Switchboard | None = None
         self._feeds: SourceFeeds | None = None
@@ -259,13 +269,18 @@ class ContinuousRun:
         """Tasks look at the clock themselves."""
 
     def finish_epoch(self) -> None:
-        """End the running epoch now; returns when it is committed, or the run was stopped."""
+        """End the running epoch now; returns when it is committed, or the run was stopped.
+
+        While there are no slots for its tasks, there is no epoch to end.
+        """
         with self._changed:
             # one that is being ended may have left records out: the one behind it has them all
             target = self._next if self._ends is None else self._ends + 1
             self._asked = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._is_over or self._ended >= target)
+            self._changed.wait_for(
+                lambda: self._is_over or self._ended >= target or self._waits_for is not None
+            )
             if self._error is not None and self._ended < target:
                 raise self._error
 
@@ -296,11 +311,16 @@ class ContinuousRun:
                     line.send("stop")
         self._carrier.stop()
         for line in list(self._lines.values()):
-            line.close()
+            line.hang_up()
         if self._switchboard is not None:
             self._switchboard.close()
         if self._feeds is not None:
             self._feeds.close()
+
+    @property
+    def waits_for(self) -> str | None:
+        """What has to be there before its tasks can start; None if nothing is missing."""
+        return self._waits_for
 
     @property
     def in_epoch(self) -> bool:
@@ -416,12 +436,14 @@ class ContinuousRun:
         finally:
             with self._changed:
                 self._over = True
-                self._ends = None
+                self._ends = self._waits_for = None
                 self._changed.notify_all()
 
     def _start_tasks(self) -> None:
         assert self._switchboard is not None
         assert self._feeds is not None
+        if not self._wait_for_slots():
+            return
         self._carrier.start(self._switchboard.address(self._settings.reached_as))
         deadline = time.monotonic() + _START_S
         while not self._is_over and len(self._lines) < len(self.seats):
@@ -438,6 +460,20 @@ class ContinuousRun:
             feed.begin([self._lines[0, number, task] for task in range(self._counts[number])])
         self._began = time.monotonic()
         self._feeds.start()
+
+    def _wait_for_slots(self) -> bool:
+        """Executors may still be coming; False if the run was stopped meanwhile."""
+        wait = SlotWait(SlotNeed.of(self._plan, self._counts), self._settings.slots_s)
+        while not self._is_over:
+            there = self._carrier.slots()
+            missing = None if there is None else wait.look(there)
+            with self._changed:
+                self._waits_for = missing
+                self._changed.notify_all()
+                if missing is None:
+                    return True
+                self._changed.wait_for(lambda: self._is_over, _SLOT_POLL_S)
+        return False
 
     def _too_few(self) -> JobError:
         return JobError(
@@ -506,8 +542,7 @@ class ContinuousRun:
             if self._is_over or ending is None:
                 raise self._error or JobError(f"the run ended before epoch {number} did")
         found = results_of(ending.messages)
-        for feed in self._feeds.feeds:
-            found.reports.extend(feed.report())
+        found.reports.extend(self._feeds.reports())
         if found.error is None:
             self._epochs.write(Epoch(number, positions, ending.state), found)
             self._next = number + 1

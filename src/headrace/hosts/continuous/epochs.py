@@ -98,7 +98,8 @@ class Epochs:
             raise StateError(
                 f"epoch {number} of the checkpoint cannot be read: {error}",
                 where=f"{self._storage}/{path}",
-                fix="start from a savepoint, or delete the file to go back to the epoch before",
+                # the sinks may have taken it: whoever went back would write its number for nothing
+                fix="bring the file back as it was written, or start from a savepoint",
             ) from error
 
     def is_done(self, number: int) -> bool:

@@ -11,7 +11,6 @@ Next: hosts/continuous/loops.py reads the ranges
 
 from __future__ import annotations
 
-import copy
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -22,19 +21,20 @@ from headrace.hosts.admission import (
     initial_position,
     latest_position,
     next_offsets,
-    pending_report,
     ranges_between,
 )
 from headrace.hosts.continuous.loops import packed
 from headrace.hosts.continuous.wire import LineGone
+from headrace.hosts.pending import pending_of, pending_unknown
 from headrace.hosts.source_ranges import read_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headrace.common.opaque import JsonObject, JsonValue
+    from headrace.common.opaque import JsonValue
     from headrace.hosts.alignment import Board, SplitGate
     from headrace.hosts.continuous.wire import Line
+    from headrace.hosts.pending import Report
     from headrace.spi.python_source import Offset, Position, PythonSource
 
 __all__ = ["SourceFeed", "SourceFeeds", "task_count"]
@@ -44,6 +44,8 @@ _AHEAD = 2
 # so many records a message asks for at most: a barrier waits behind them
 RECORDS_AT_ONCE = 20_000
 _ACTIVE_EVERY_S = 0.1
+# how often a source is asked how much waits in it, while its tasks have no room for more
+_LOOK_EVERY_S = 1.0
 # marks the channels of a source without splits that several tasks read
 SHARE = "#"
 
@@ -80,7 +82,8 @@ class SourceFeed:
         self.uid = uid
         self._at_once = at_once
         self.source = source
-        # survives restart, with the epoch
+        # survives restart, with the epoch; other threads look at it, so it is never changed, only
+        # replaced as a whole
         self.position: Position = initial_position(source) if position is None else dict(position)
         self._gate = gate
         self._codec = codec_for(source.produced_type())
@@ -93,6 +96,9 @@ class SourceFeed:
         self._at_rest: set[str] = set()  # splits of which nothing more will be read
         self._turn = 0
         self.is_quiet = False
+        # (position, how far the source went then), or why that is not known; replaced as a whole
+        self._seen: tuple[Position, Position] | Exception | None = None
+        self._look_at = 0.0
 
     def begin(self, lines: Sequence[Line]) -> None:
         """The tasks are there: tell all of them of all splits, which hold event time from now."""
@@ -140,23 +146,41 @@ class SourceFeed:
         free = {task for task in range(self._tasks) if self._waiting[task] < _AHEAD}
         if not free:
             self.is_quiet = False
+            self._look()
             return True
         latest = latest_position(self.source, self.position)
         news = [split for split in latest if split not in self.position]
-        for split in news:
-            self.position[split] = latest[split]
-            owner = self._own(split)
-            if self.source.has_splits():
-                self._lines[owner].send("splits", self._channels(split))
+        if news:
+            self._announce({split: latest[split] for split in news})
         wanted = latest if self._gate is None else self._gate.admit(self.position, latest)
-        start = dict(self.position)
+        start = self.position
         sent = self._feed_shared(wanted, free) if self._is_shared else self._feed(wanted, free)
         if self._gate is not None:
             self._gate.tell(start, self.position, latest)
         if self.source.has_splits():
             self._let_rest(latest)
+        self._seen = self.position, latest
         self.is_quiet = not sent and not news and self.is_read
         return sent >= self._at_once or bool(news)
+
+    def _announce(self, found: Position) -> None:
+        """New splits, and where they begin: nothing of them is read yet."""
+        self.position = {**self.position, **found}
+        for split in found:
+            owner = self._own(split)
+            if self.source.has_splits():
+                self._lines[owner].send("splits", self._channels(split))
+
+    def _look(self) -> None:
+        """While tasks have no room, only the metrics want to know how far the source goes."""
+        now = time.monotonic()
+        if not self.source.counts_pending or now < self._look_at:
+            return
+        self._look_at = now + _LOOK_EVERY_S
+        try:
+            self._seen = self.position, latest_position(self.source, self.position)
+        except Exception as error:  # if it lasts, whoever wants records raises it
+            self._seen = error
 
     def _let_rest(self, latest: Position) -> None:
         """Tell the tasks of splits of which nothing more will be read, and of those that are back.
@@ -189,12 +213,14 @@ class SourceFeed:
                 )
         for task, wanted in ranges.items():
             self._send(task, wanted)
-        self.position.update(ends)
+        if asked or ends != start:
+            self.position = {**self.position, **ends}
         return asked
 
     def _feed_shared(self, latest: Position, free: set[int]) -> int:
         """A source that several tasks may read at the same time: pieces in turn."""
         asked = 0
+        reached: Position = {}
         for split, start in sorted(self.position.items()):
             ends = next_offsets(self.source, {split: start}, latest, self._at_once * len(free))
             end = ends[split]
@@ -210,7 +236,9 @@ class SourceFeed:
                 name = names[task] if len(names) > 1 else names[0]
                 self._send(task, [(name, split, *piece)])
                 self._turn = (task + 1) % self._tasks
-            self.position[split] = end
+            reached[split] = end
+        if reached:
+            self.position = {**self.position, **reached}
         return asked
 
     def _send(self, task: int, ranges: list[tuple[str, str, Offset, Offset]]) -> None:
@@ -239,12 +267,19 @@ class SourceFeed:
         """Whether everything was read, as far as the source can tell."""
         return self.is_quiet and self.source.is_exhausted(self.position)
 
-    def report(self) -> list[tuple[int, dict[str, JsonObject]]]:
-        """What waits behind the position, for the job's metrics."""
-        if not self.source.counts_pending:
+    def reports(self) -> list[Report]:
+        """What waits behind the position, for the job's metrics, as it was seen when last asked.
+
+        Called by the thread that ends epochs: it asks nobody, as the source is in use elsewhere,
+        and an epoch must not wait for an answer that only a metric wants.
+        """
+        seen = self._seen
+        if seen is None:
             return []
-        latest = latest_position(self.source, self.position)
-        return [pending_report(self.uid, self.source, self.position, latest)]
+        if isinstance(seen, Exception):
+            return pending_unknown(self.uid, self.source, seen)
+        position, latest = seen
+        return pending_of(self.uid, self.source, position, lambda: latest)
 
 
 class SourceFeeds:
@@ -269,7 +304,8 @@ class SourceFeeds:
         self._tick_s = tick_s
         self._board = board
         self._on_error = on_error
-        # held while ranges are planned and sent: a barrier stands behind all or none of them
+        # held while ranges are planned and sent: a barrier stands behind all or none of them.  Also
+        # held while a source is asked anything: its author need not think of threads
         self._lock = threading.Lock()
         self._wake = threading.Event()  # a task has room again
         self._over = threading.Event()
@@ -296,7 +332,11 @@ class SourceFeeds:
         """Send a barrier behind what was sent so far; the positions that belong to it."""
         with self._lock:
             send()
-            return [copy.deepcopy(feed.position) for feed in self.feeds]
+            return [feed.position for feed in self.feeds]
+
+    def reports(self) -> list[Report]:
+        """What the sources tell the job's metrics."""
+        return [report for feed in self.feeds for report in feed.reports()]
 
     def end(self) -> None:
         """Read nothing more."""
@@ -310,7 +350,8 @@ class SourceFeeds:
 
     def exhausted(self) -> bool:
         """Whether all sources are at their end."""
-        return all(feed.exhausted() for feed in self.feeds)
+        with self._lock:
+            return all(feed.exhausted() for feed in self.feeds)
 
     def commit(self, positions: Sequence[JsonValue]) -> None:
         """An epoch is committed: sources may forget what is before these positions."""

@@ -17,6 +17,7 @@ Next: hosts/continuous/epochs.py says which of them count
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import struct
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["SegmentStore", "Segments"]
+
+log = logging.getLogger(__name__)
 
 _MAGIC = b"hrs1"
 _ENTRY = struct.Struct("<HQIIB")  # length of the name, place, length, checksum, is it a page
@@ -218,6 +221,7 @@ class SegmentStore:
         self._open: _Writer | None = None
         self._drafts = 0
         self._joining: _Joining | None = None
+        self._told = False  # that they cannot be joined
         self._prefix = "0"
 
     def _point(self, key: bytes, place: PagePlace | None) -> None:
@@ -326,11 +330,8 @@ class SegmentStore:
             return
         self._joining = None
         if joining.result is None or joining.error is not None:
-            raise StateError(
-                f"segments of state could not be joined: {joining.error}",
-                where=str(self._segments.folder),
-                fix="check that there is space; the job continues from its last checkpoint",
-            )
+            self._tell_not_joined(joining)
+            return
         joined, old = joining.result, {segment.name for segment in joining.parts}
         first = self._sealed.index(joining.parts[0])
         for key, place in joined.entries.items():
@@ -345,6 +346,17 @@ class SegmentStore:
             part.file.close()
             del self._by_name[part.name]
         self._segments.forget(old)
+
+    def _tell_not_joined(self, joining: _Joining) -> None:
+        """The old ones are as good, only larger; they are joined at the end of a later epoch."""
+        if joining.result is not None:
+            joining.result.file.close()
+        if not self._told:
+            log.warning(
+                "segments of state in %s could not be joined, and stay as they are: %s",
+                self._segments.folder, joining.error,
+            )  # fmt: skip
+        self._told = True
 
     def _join_where_due(self) -> None:
         if self._joining is not None or len(self._sealed) < 2:

@@ -63,6 +63,7 @@ def run_settings(spec: JobSpec, host: str, reached_as: str) -> RunSettings:
         host=host,
         reached_as=reached_as,
         retained=spec.option("execution.checkpointing.num-retained"),
+        slots_s=spec.option("slot.request.timeout") / 1000,
         at_once=min(RECORDS_AT_ONCE, spec.option("source.max-records-per-batch")),
     )
 

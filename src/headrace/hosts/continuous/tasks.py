@@ -23,6 +23,7 @@ from headrace.hosts.continuous.wire import Address, Line, connect
 from headrace.runtime.continuous_task import ContinuousTask
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import pickle_error
+from headrace.runtime.task_threads import TaskAtWork, note_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -155,6 +156,7 @@ def run_stage_task(code: TaskCode, stage: StageTasks, subtask: int, rows: Rows) 
 
 
 def _task(code: TaskCode, stage: StagePlan, subtask: int, store: PageStore) -> ContinuousTask:
+    note_task(TaskAtWork.of(stage, subtask))  # until the task ends, and its thread with it
     emits = code.settings.watermark_interval_ms > 0
     return ContinuousTask(stage, subtask, store, emits_watermarks=emits)
 

@@ -10,6 +10,7 @@ In: plain tuples.  Out: the same, in order.  Next: coordinator.py and loops.py h
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import secrets
 import socket
@@ -51,6 +52,7 @@ class Line:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sending = threading.Lock()
+        self._closing = threading.Lock()
 
     def send(self, *message: TaskMessage) -> None:
         """Send a tuple; waits while the other end has not read what was sent before."""
@@ -70,9 +72,23 @@ class Line:
         """Whether there is a message, after waiting this long for one at most."""
         return self._connection.poll(timeout_s)
 
+    def hang_up(self) -> None:
+        """Let whoever receives on this line, at either end, learn that it is over.
+
+        For threads that do not receive themselves: a number of a file that one thread closes while
+        another one reads may be given to the next file that is opened.
+        """
+        with (
+            self._closing,
+            contextlib.suppress(OSError),  # closed already
+            socket.socket(fileno=os.dup(self._connection.fileno())) as found,
+        ):
+            found.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
-        """Hang up."""
-        with contextlib.suppress(OSError):
+        """Hang up, and forget the line; by the thread that receives on it."""
+        self.hang_up()
+        with self._closing, contextlib.suppress(OSError):
             self._connection.close()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.hosts.continuous.checkpoints import SegmentCheckpoints
 from headrace.hosts.continuous.coordinator import ContinuousRun
@@ -24,6 +24,7 @@ from headrace.hosts.continuous.settings import (
 from headrace.hosts.continuous.tasks import TaskCode, run_source_task, run_stage_task
 from headrace.hosts.local.process import InThisProcess
 from headrace.runtime.collector import seldom_looking
+from headrace.spi.host import Carriage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +43,15 @@ _LOOPBACK = "127.0.0.1"
 
 class LocalContinuousHost(InThisProcess):
     """Runs plans in threads of this process."""
+
+    carriage: ClassVar[Carriage] = Carriage(
+        whole="One job in this process (continuous mode)",
+        engine="python",
+        source="a source is read by a thread of this process",
+        first="threads that run until the job ends",
+        later="threads that run until the job ends, one per subtask",
+        later_in_batch="",
+    )
 
     def __init__(self, spec: JobSpec) -> None:
         super().__init__(spec)
@@ -103,6 +113,9 @@ class ThreadCarrier:
         self._ways: list[list[queue.Queue[Row | None]]] = [
             [queue.Queue(_ON_THE_WAY) for _ in range(slots)] for _ in range(stages)
         ]
+
+    def slots(self) -> None:
+        """Threads need none."""
 
     def start(self, address: Address) -> None:
         """Start all threads."""

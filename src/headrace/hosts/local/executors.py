@@ -1,6 +1,6 @@
 """The one process that runs the tasks of local hosts: this one.
 
-In: nothing.  Out: ExecutorFacts (spi/host.py).
+Out: ExecutorFacts (spi/host.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import resource
 import sys
 import time
 
-from headrace.io.processes import this_host
+from headrace.io.processes import here
 from headrace.spi.host import ExecutorFacts
 
 
@@ -20,9 +20,8 @@ def this_executor(slots: int) -> ExecutorFacts:
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return ExecutorFacts(
         id="driver",
-        address=f"{this_host()}:{os.getpid()}",
+        address=here(),
         slots=slots,
-        busy_slots=slots,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         memory_used_bytes=used,
         seen=int(time.time() * 1000),

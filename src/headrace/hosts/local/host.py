@@ -10,7 +10,7 @@ import shutil
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from headrace.common.clock import wall_clock
 from headrace.errors import ConnectorError, UnsupportedStepError
@@ -26,6 +26,7 @@ from headrace.runtime.collector import seldom_looking
 from headrace.runtime.savepoint.entries import export
 from headrace.runtime.savepoint.files import write_rows
 from headrace.runtime.task import VERSION_KEY
+from headrace.spi.host import Carriage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +54,15 @@ T = TypeVar("T")
 
 class LocalHost(InThisProcess):
     """Runs plans in this process; what a job keeps is in one file of its directory."""
+
+    carriage: ClassVar[Carriage] = Carriage(
+        whole="One job in this process, an epoch at a time",
+        engine="python",
+        source="a source is read by this process",
+        first="in this process",
+        later="in this process, one call per subtask",
+        later_in_batch="in this process, one call per subtask",
+    )
 
     @property
     def folder(self) -> str:
@@ -228,6 +238,11 @@ class LocalRun:
     def is_waiting(self) -> bool:
         """Whether the sources have nothing for an epoch."""
         return self._idle
+
+    @property
+    def waits_for(self) -> None:
+        """Nothing: batches run one task after the other, if need be."""
+        return None
 
     @property
     def has_short_epochs(self) -> bool:

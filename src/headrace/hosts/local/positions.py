@@ -2,7 +2,7 @@
 
 In: a position for every source of a plan.  Out: offsets, and files beside them, as Spark's streams
 would have left them: a savepoint is the same, whichever host has written it.
-Used by hosts/local/host.py and hosts/continuous/checkpoints.py.  Next: hosts/local/sources.py
+Next: hosts/local/sources.py
 """
 
 from __future__ import annotations

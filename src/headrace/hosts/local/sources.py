@@ -24,10 +24,10 @@ from headrace.hosts.admission import (
     initial_position,
     latest_position,
     next_position,
-    pending_report,
     ranges_between,
 )
 from headrace.hosts.alignment import SplitGate
+from headrace.hosts.pending import pending_of
 from headrace.hosts.source_ranges import read_range
 from headrace.spi.python_source import PythonSource
 from headrace.spi.source_adapters import SourceAdapters
@@ -35,8 +35,9 @@ from headrace.spi.source_adapters import SourceAdapters
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headrace.common.opaque import JsonObject, JsonValue
+    from headrace.common.opaque import JsonValue
     from headrace.hosts.alignment import Board
+    from headrace.hosts.pending import Report
     from headrace.spi.python_source import Position
     from headrace.spi.source import Source
 
@@ -46,8 +47,6 @@ __all__ = ["ADAPTERS", "LocalSource", "LocalSourceAdapter", "Part", "SavedStream
 Part = tuple[str, Records | None]
 # (offset as JSON, files beside it): what a savepoint keeps of one of a source's streams
 SavedStream: TypeAlias = "tuple[str | None, Mapping[str, bytes]]"
-# (subtask, counts by uid): what the job's metrics take
-Report: TypeAlias = "tuple[int, dict[str, JsonObject]]"
 SourceT = TypeVar("SourceT", bound="Source")
 
 
@@ -152,9 +151,7 @@ class SplitAdapter(LocalSourceAdapter[PythonSource]):
                 yield name, records
 
     def reports(self, uid: str, source: PythonSource, end: Position) -> list[Report]:
-        if not source.counts_pending:
-            return []
-        return [pending_report(uid, source, end, latest_position(source, end))]
+        return pending_of(uid, source, end, lambda: latest_position(source, end))
 
     def commit(self, source: PythonSource, end: Position) -> None:
         source.commit(end)

@@ -17,6 +17,7 @@ from headrace.runtime.exchange.control_packets import control_packets, source_ed
 from headrace.runtime.messages import read_messages
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import StopTask, Task
+from headrace.runtime.task_threads import TaskAtWork, note_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,6 +85,7 @@ class LocalStages:
             _deliver(mail, len(self._plan.sources) * _CHANNELS_PER_SOURCE, sent)
         for stage in self._plan.stages:
             mail = self._run_stage(stage, mail, epoch)
+        note_task(None)
         return read_messages([content for box in mail.values() for _, _, content in box])
 
     def _run_stage(self, stage: StagePlan, mail: Mail, epoch: int) -> Mail:
@@ -97,6 +99,7 @@ class LocalStages:
     def _task(
         self, stage: StagePlan, place: tuple[int, int], store: Callable[[], PageStore]
     ) -> Task:
+        note_task(TaskAtWork.of(stage, place[1]))
         if place not in self.tasks:
             copied = pickle.loads(cloudpickle.dumps(stage))  # as a worker gets it
             self.tasks[place] = Task(copied, place[1], store(), clock=self._clock)

@@ -34,7 +34,6 @@ def _facts(summary: JavaObject, *, cores: int) -> ExecutorFacts:
         id=str(summary.id()),
         address=str(summary.hostPort()),
         slots=int(cores),
-        busy_slots=min(int(cores), int(summary.activeTasks())),
         memory_bytes=int(summary.maxMemory()),
         memory_used_bytes=int(summary.memoryUsed()),
         seen=int(time.time() * 1000),

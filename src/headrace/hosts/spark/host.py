@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from headrace.errors import InternalError
 from headrace.hosts.spark.dataframe import dataframe_of
@@ -35,7 +35,7 @@ from headrace.io.storage import local_path
 from headrace.plan.alignment import aligns
 from headrace.runtime.messages import read_messages
 from headrace.runtime.metrics import OperatorMetrics
-from headrace.spi.host import EpochResults
+from headrace.spi.host import Carriage, EpochResults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,6 +56,15 @@ _RETAINED_BY_SPARK = 10
 
 class SparkHost:
     """Runs plans on the running Spark of this process, or on one that it starts."""
+
+    carriage: ClassVar[Carriage] = Carriage(
+        whole="One streaming query",
+        engine="native",
+        source="a source is read by Spark",
+        first="mapInArrow",
+        later="transformWithState, one call per subtask",
+        later_in_batch="mapInArrow",
+    )
 
     def __init__(self, spec: JobSpec) -> None:
         self._spec = spec

@@ -7,7 +7,9 @@ all users of the machine can list: secrets travel in a file that only this user 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import shlex
 import tempfile
@@ -104,6 +106,8 @@ def secrets_in_a_file(settings: Mapping[str, str]) -> Iterator[dict[str, str]]:
     theirs = b"" if given.file is None else _content(given.file)
     ours = "".join(f"{_escaped(k)}={_escaped(v)}\n" for k, v in secret.items()).encode("ascii")
     descriptor, name = tempfile.mkstemp(prefix="headrace-", suffix=".properties")  # mode 0600
+    forget = functools.partial(Path(name).unlink, missing_ok=True)
+    atexit.register(forget)  # the user may leave while Spark starts
     try:
         with os.fdopen(descriptor, "wb") as file:
             # of two lines for a key Java takes the last; an empty one ends whatever stands before
@@ -114,7 +118,8 @@ def secrets_in_a_file(settings: Mapping[str, str]) -> Iterator[dict[str, str]]:
         os.environ[_SUBMIT_ARGUMENTS] = shlex.join(words)
         yield {key: value for key, value in settings.items() if key not in secret}
     finally:
-        Path(name).unlink(missing_ok=True)
+        forget()
+        atexit.unregister(forget)
         os.environ.pop(_SUBMIT_ARGUMENTS, None)
         if before is not None:
             os.environ[_SUBMIT_ARGUMENTS] = before

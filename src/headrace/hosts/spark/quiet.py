@@ -40,7 +40,7 @@ _CHATTER = re.compile(
 # How a worker ends whose job was stopped: the JVM closed the connection.
 _CUT_OFF = (b"BrokenPipeError", b"EOFError", b"ConnectionResetError")
 _NOT_USERS = re.compile(
-    rb'[/"](pyspark|py4j|headrace/spark)/|<frozen |/lib/python3\.\d+/[^/]+\.py"'
+    rb'[/"](pyspark|py4j|headrace/(hosts|runtime))/|<frozen |/lib/python3\.\d+/[^/]+\.py"'
 )
 _JOINTS = (
     b"During handling of the above exception",
@@ -49,18 +49,14 @@ _JOINTS = (
 
 
 @contextlib.contextmanager
-def quiet_start() -> Iterator[None]:
-    """While this is open, processes that are started write to a filtered standard error."""
+def filtered_output() -> Iterator[int]:
+    """A descriptor for the standard error of processes that are started while this is open."""
     reader, writer = os.pipe()
-    saved = os.dup(2)
-    os.dup2(writer, 2)
-    os.close(writer)
+    _filter_in_background(reader)
     try:
-        yield
+        yield writer
     finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        _filter_in_background(reader)
+        os.close(writer)
 
 
 def quiet_running(session: SparkSession) -> None:
@@ -103,6 +99,7 @@ def _pass_on(reader: int) -> None:
 
 def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
     after_chatter = False
+    previous = b""
     traceback: list[bytes] = []  # held back until its last line tells what it is about
     for line in lines:
         if traceback or line.startswith(b"Traceback (most recent call last)"):
@@ -113,17 +110,30 @@ def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
                 traceback = []
             continue
         chatter = _CHATTER.search(line) is not None
-        # what joins two tracebacks goes with the first one
-        rest = not line.strip() or line.startswith(_JOINTS)
-        after_chatter = chatter or (after_chatter and rest)
+        after_chatter = chatter or (after_chatter and _is_rest(line, previous))
+        previous = line
         if not after_chatter:
             yield line
     yield from traceback
 
 
+def _is_rest(line: bytes, previous: bytes) -> bool:
+    """Whether a line behind a dropped traceback belongs to it, or to one that was mixed with it.
+
+    Workers that are cut off together write at the same time.
+    """
+    joins = not line.strip() or line.startswith((*_JOINTS, *_CUT_OFF))
+    code = line.startswith(b"    ") and _is_frame(previous)
+    return joins or code or (_is_frame(line) and _NOT_USERS.search(line) is not None)
+
+
+def _is_frame(line: bytes) -> bool:
+    return line.lstrip().startswith(b'File "')
+
+
 def _is_of_cut_off_worker(traceback: list[bytes]) -> bool:
     """Whether a worker only found that nobody waits for its results: its job was stopped."""
-    files = [line for line in traceback if line.lstrip().startswith(b'File "')]
+    files = [line for line in traceback if _is_frame(line)]
     return traceback[-1].startswith(_CUT_OFF) and all(_NOT_USERS.search(line) for line in files)
 
 

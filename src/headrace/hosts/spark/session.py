@@ -17,16 +17,21 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import AnalysisException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentSetupError
 from headrace.hosts.spark.fast_start import home_without_zip, java_options
 from headrace.hosts.spark.protection import secrets_in_a_file
-from headrace.hosts.spark.quiet import quiet_callbacks, quiet_running, quiet_start
+from headrace.hosts.spark.quiet import filtered_output, quiet_callbacks, quiet_running
+from headrace.hosts.spark.undisturbed import untouched_by_ctrl_c
+from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
 log = logging.getLogger(__name__)
 # what `headrace run` shows; control/progress.py tells the rest
@@ -45,6 +50,7 @@ _LOCAL_SETTINGS = {
 # 0007).  Local Spark only: a cluster's temporary directories may be too long for such a socket.
 _UNIX_SOCKETS = "spark.python.unix.domain.socket"
 _LONGEST_SOCKET_FOLDER = 61
+_MASTER_S = 60.0  # Spark's own: three tries of 20 s
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Settings of every job's session.
 _JOB_SETTINGS = {
@@ -96,7 +102,17 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
     progress.info("starting Spark (%s)", master)
     # Workers must run this interpreter, or they miss the packages of its virtual environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName("headrace")
+    session = untouched_by_ctrl_c(lambda: _started(settings, master))
+    _make_active(session)
+    session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
+    _silence_expected_errors(session)
+    if not master.startswith("local"):
+        ship_package(session)
+    return session
+
+
+def _started(settings: Mapping[str, str], master: str) -> SparkSession:
+    """A new session, unless another thread was faster."""
     defaults = dict(_LOCAL_SETTINGS) if master.startswith("local") else {}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -108,15 +124,36 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         defaults[_JAVA_OPTIONS] = f"{java_options()} {settings.get(_JAVA_OPTIONS, '')}".strip()
         settings = {key: value for key, value in settings.items() if key != _JAVA_OPTIONS}
     fast = home_without_zip() if master.startswith("local") else contextlib.nullcontext()
-    with quiet_start(), fast, secrets_in_a_file({**defaults, **settings}) as shown:
-        for key, value in shown.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
-    _silence_expected_errors(session)
-    if not master.startswith("local"):
-        ship_package(session)
-    return session
+    with fast, secrets_in_a_file({**defaults, **settings}) as shown:
+        conf = SparkConf().setMaster(master).setAppName("headrace").setAll(list(shown.items()))
+        _launch_java(conf)
+        with _told_when_master_is_away(master):
+            return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _launch_java(conf: SparkConf) -> None:
+    """Start the JVM, unless there is one: as pyspark would, with its output filtered."""
+    if SparkContext._gateway is None:
+        with filtered_output() as output:
+            gateway = launch_gateway(conf, {"stderr": output})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _make_active(session: SparkSession) -> None:
+    """Let this thread find the session, which another one has started."""
+    jvm = session.sparkContext._jvm
+    assert jvm is not None
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
+
+
+def _told_when_master_is_away(master: str) -> AbstractContextManager[None]:
+    """Spark's standalone master is asked three times; nothing is said of it where nobody is asked.
+
+    Starting a JVM takes some seconds, too, and the progress tells of that.
+    """
+    if not master.startswith("spark://"):
+        return contextlib.nullcontext()
+    return told_when_long(f"Spark's master {master}", at_most(_MASTER_S))
 
 
 def job_session(
@@ -177,6 +214,8 @@ def _silence_expected_errors(session: SparkSession) -> None:
         "org.apache.spark.sql.execution.datasources.v2.DataWritingSparkTask",
         "org.apache.spark.util.ErrorNotifier",
         "org.apache.spark.shuffle.streaming",
+        # a batch that is stopped while it sends its tasks out; otherwise the batch fails, and tells
+        "org.apache.spark.broadcast.TorrentBroadcast",
     ):
         log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
 

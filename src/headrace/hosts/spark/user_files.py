@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark import SparkFiles
 
 from headrace.errors import ConfigurationError, EnvironmentSetupError
+from headrace.io.importing import checked_file, listed_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +47,10 @@ def ship(context: SparkContext, option: Callable[[str], OptionValue]) -> dict[st
         EnvironmentSetupError: pip could not install the requirements.
     """
     _check_interpreter(context, option("python.executable"))
-    for file in _listed(option("python.files")):
-        context.addPyFile(file)
+    for file in listed_files(option("python.files")):
+        context.addPyFile(file if "://" in file else _one_file(file))
     shipped = []
-    for archive in _listed(option("python.archives")):
+    for archive in listed_files(option("python.archives")):
         context.addArchive(_named(archive))
         shipped.append(_ARCHIVES)
     if option("python.requirements"):
@@ -81,9 +82,14 @@ def _work_in(folder: str | None) -> None:
         os.chdir(_left.pop())
 
 
-def _listed(value: str | None) -> list[str]:
-    paths = [part.strip().removeprefix("file://") for part in (value or "").split(",")]
-    return [path for path in paths if path]
+def _one_file(file: str) -> str:
+    """What Spark can send: of a folder with modules and packages, a zip."""
+    path = checked_file(file)
+    if not path.is_dir():
+        return str(path)
+    folder = tempfile.mkdtemp(prefix="headrace-python-files-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # Spark serves it to the end
+    return shutil.make_archive(str(Path(folder, path.name)), "zip", str(path))
 
 
 def _named(archive: str) -> str:

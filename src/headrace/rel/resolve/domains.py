@@ -17,10 +17,11 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headrace.common import data_types as t
 from headrace.rel import nodes as n
 from headrace.rel.building import filtered, joined, project, ref, union
 from headrace.rel.conditions import conjunction, conjuncts, moved
-from headrace.rel.functions import call
+from headrace.rel.functions import call, cast
 from headrace.rel.resolve.grouping import aggregate
 from headrace.rel.resolve.outer_columns import outer_columns, reads_outside
 from headrace.rel.resolve.problems import not_there
@@ -55,8 +56,13 @@ def applied(
 def of_nothing(call_: AggregateCall) -> Scalar:
     """The value that an aggregate has without lines."""
     if call_.function in _ZERO:
-        return Literal(0, call_.type)
+        return cast(Literal(0, t.IntType().not_null()), call_.type)
     return Literal(None, call_.type.nullable())
+
+
+def is_null(scalar: Scalar) -> bool:
+    """Whether it is NULL as such."""
+    return isinstance(scalar, Literal) and scalar.value is None
 
 
 class _Domain:
@@ -146,7 +152,7 @@ class _Domain:
         for place, each in enumerate(rel.calls):
             value: Scalar = ref(both, 2 * count + place)
             nothing = of_nothing(each)
-            if isinstance(nothing, Literal) and nothing.value is not None:
+            if not is_null(nothing):
                 missing = call("IS NULL", (value,), self._node)
                 value = Case(((missing, nothing),), value, value.type)
             values.append(value)

@@ -14,6 +14,7 @@ from headrace.common import data_types as t
 from headrace.rel.functions import call, cast, common_type, user_call
 from headrace.rel.resolve.constants import interval_of, literal_of
 from headrace.rel.resolve.problems import not_there, problem
+from headrace.rel.resolve.spelling import saw_column
 from headrace.rel.resolve.type_names import data_type
 from headrace.scalars.nodes import Case, Literal, Scalar
 from headrace.sql import api_ast, ast
@@ -80,6 +81,7 @@ class ExpressionResolver:
     def identifier(self, node: ast.Identifier) -> Scalar:
         """A column, or a field of one."""
         found = self.scope.find(node.parts, node)
+        saw_column(node, self.scope, found)
         return self.with_fields(found.column, found.fields, node)
 
     def with_fields(self, scalar: Scalar, fields: tuple[str, ...], node: ast.SqlNode) -> Scalar:
@@ -113,7 +115,9 @@ class ExpressionResolver:
         from headrace.rel.resolve.calls import plain_call
 
         if node.over is not None:
-            raise problem("OVER cannot stand here", node, "use it in the SELECT list")
+            raise problem(
+                "OVER cannot stand here", node, "use it in the SELECT list, or in QUALIFY"
+            )
         user = self.functions.find_function(node.name)
         if user is not None:
             return user_call(user, self.operands(node.arguments), node)

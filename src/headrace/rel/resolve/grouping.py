@@ -16,11 +16,11 @@ from headrace.common import data_types as t
 from headrace.rel import nodes as n
 from headrace.rel.building import project
 from headrace.rel.functions import call, cast, user_operands
-from headrace.rel.resolve.expressions import ExpressionResolver
-from headrace.rel.resolve.problems import not_there, problem
+from headrace.rel.resolve.expressions import ColumnAtPlace, ExpressionResolver
+from headrace.rel.resolve.problems import near, not_there, problem
 from headrace.rel.resolve.table_functions import WINDOWS, window_spec
 from headrace.rel.windows import WindowColumns, window_aggregate, window_schema
-from headrace.scalars.aggregate_rules import aggregate_rule, is_aggregate
+from headrace.scalars.aggregate_rules import aggregate_names, aggregate_rule, is_aggregate
 from headrace.scalars.aggregates import AggregateCall
 from headrace.scalars.json_arguments import is_json
 from headrace.scalars.nodes import Literal, Ref, columns_of
@@ -41,14 +41,26 @@ def has_aggregate(node: ast.SqlNode, functions: FunctionSource) -> bool:
     """Whether an expression aggregates lines: not with OVER, and not in a subquery."""
     if isinstance(node, SqlQuery):
         return False
-    if isinstance(node, ast.FunctionCall) and node.over is None and _aggregates(node, functions):
+    if isinstance(node, ast.FunctionCall) and is_call_of_aggregate(node, functions):
         return True
     if isinstance(node, InlineCall) and node.over is None and _inline_aggregates(node):
         return True
     return any(has_aggregate(part, functions) for part in ast.parts_of(node))
 
 
-def _aggregates(node: ast.FunctionCall, functions: FunctionSource) -> bool:
+def has_over(node: ast.SqlNode) -> bool:
+    """Whether a call in an expression is OVER the lines around each; not in a subquery."""
+    if isinstance(node, SqlQuery):
+        return False
+    if isinstance(node, ast.FunctionCall | InlineCall) and node.over is not None:
+        return True
+    return any(map(has_over, ast.parts_of(node)))
+
+
+def is_call_of_aggregate(node: ast.FunctionCall, functions: FunctionSource) -> bool:
+    """Whether a call itself aggregates lines; what it is called with may, too."""
+    if node.over is not None:
+        return False
     user = functions.find_function(node.name)
     if user is not None:
         return user.kind == "aggregate"
@@ -125,11 +137,11 @@ class GroupResolver(ExpressionResolver):
         if self.window is not None:
             raise problem("GROUP BY has two windows", key)
         time = self.inner.scalar(key.arguments[0])
-        if not isinstance(time, Ref) or self.rel.schema[time.index].time is None:
+        if not isinstance(time, Ref):
             raise problem(
-                f"{name} in GROUP BY takes a time attribute",
+                f"{name} in GROUP BY takes a column with a time",
                 key,
-                "a column with a WATERMARK, or one AS PROCTIME()",
+                "select it in a subquery: a column with a WATERMARK, or one AS PROCTIME()",
             )
         names = {"TUMBLE": ("SIZE",), "HOP": ("SLIDE", "SIZE"), "SESSION": ("GAP",)}[name]
         given = dict(zip((*names, "OFFSET"), key.arguments[1:], strict=False))
@@ -169,7 +181,7 @@ class GroupResolver(ExpressionResolver):
             found = self._special(node)
             if found is not None:
                 return found
-            if _aggregates(node, self.functions):
+            if is_call_of_aggregate(node, self.functions):
                 return self._aggregate(node)
         if isinstance(node, WindowPropertyAccess) and self._is_window(node.operand):
             return self._bound({"start": "START", "end": "END"}.get(node.what, "TIME"))
@@ -184,11 +196,12 @@ class GroupResolver(ExpressionResolver):
             return self.key_column(scalar)
         if not columns_of(scalar):
             return scalar
-        if isinstance(node, ast.Identifier):
+        if isinstance(node, ast.Identifier | ColumnAtPlace):
+            name = node.name if isinstance(node, ColumnAtPlace) else ".".join(node.parts)
             raise problem(
-                f"{'.'.join(node.parts)} is neither grouped nor aggregated",
+                f"{name} is neither grouped nor aggregated",
                 node,
-                f"add it to GROUP BY, or aggregate it: MAX({'.'.join(node.parts)})",
+                f"add it to GROUP BY, or aggregate it: MAX({name})",
             )
         return None
 
@@ -199,9 +212,7 @@ class GroupResolver(ExpressionResolver):
         return Ref(place, key.type.nullable() if nullable else key.type)
 
     def _try_inner(self, node: ast.SqlExpression) -> Scalar | None:
-        if isinstance(node, ast.FunctionCall) and node.over is not None:
-            return None
-        if any(isinstance(part, SqlQuery) for part in ast.walk_nodes(node)):
+        if has_over(node) or any(isinstance(part, SqlQuery) for part in ast.walk_nodes(node)):
             return None
         return self.inner.scalar(node)
 
@@ -416,6 +427,10 @@ def aggregate_call(
         made = AggregateCall(user.name, (), user.result_type, node.distinct, user=user)
         return made, given
     name = node.name[0].upper()
+    if not is_aggregate(name):
+        message = f"{name} is no aggregate function: it cannot stand in front of OVER"
+        raise problem(message, node, near(name, aggregate_names()))
+    _check_nulls(name, node)
     types = aggregate_rule(name, tuple(each.type for each in operands), distinct=node.distinct)
     casted = tuple(cast(o, kind, node) for o, kind in zip(operands, types[0], strict=True))
     if name in ("JSON_OBJECTAGG", "JSON_ARRAYAGG") and not is_json(casted[-1]):
@@ -426,6 +441,22 @@ def aggregate_call(
     if node.json is not None and node.json.on_null is not None:
         options = (*options, node.json.on_null)
     return AggregateCall(name, (), types[1], node.distinct, options=options), casted
+
+
+def _check_nulls(name: str, node: ast.FunctionCall) -> None:
+    """IGNORE NULLS and RESPECT NULLS stand where they change something, and where it is done."""
+    if node.null_treatment is None or name == "ARRAY_AGG":
+        return
+    if name not in ("LAG", "LEAD"):
+        raise problem(
+            f"{node.null_treatment} cannot stand behind {name}",
+            node,
+            "leave it out: aggregates of values leave NULL out, as FIRST_VALUE and LAST_VALUE do",
+        )
+    if node.null_treatment == "IGNORE NULLS":
+        raise not_there(
+            f"IGNORE NULLS behind {name}", node, "leave NULL out before: WHERE ... IS NOT NULL"
+        )
 
 
 def inline_aggregate(
@@ -450,7 +481,8 @@ def aggregate(
 
 def _global_type(call_: AggregateCall, keys: tuple[int, ...]) -> t.DataType:
     """Without keys there may be no line to aggregate: then all but COUNT are NULL."""
-    return call_.type if keys or call_.function == "COUNT" else call_.type.nullable()
+    never_null = call_.function in ("COUNT", "$SUM0")
+    return call_.type if keys or never_null else call_.type.nullable()
 
 
 def distinct(rel: n.Rel) -> n.Rel:

@@ -15,11 +15,13 @@ from headrace.rel.resolve.expressions import ExpressionResolver
 from headrace.rel.resolve.from_clause import renamed
 from headrace.rel.resolve.grouping import distinct
 from headrace.rel.resolve.hints import SelectHints
-from headrace.rel.resolve.over import nulls_last
 from headrace.rel.resolve.problems import near, problem
 from headrace.rel.resolve.scope import NameScope
 from headrace.rel.resolve.select import select
+from headrace.rel.resolve.spelling import saw_table
 from headrace.sql import query_ast as q
+from headrace.sql.api_ast import RelationQuery
+from headrace.sql.ast import Star
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,6 +63,9 @@ class QueryResolver:
                 return self._with(node, around)
             case q.TableQuery():
                 return self.table(q.TableName(node.name, position=node.position))[1]
+            case RelationQuery():
+                found: n.Rel = node.rel
+                return found
             case _:
                 raise problem(f"{type(node).__name__} is no query", node)
 
@@ -77,6 +82,7 @@ class QueryResolver:
             known = [*self._named, *self.catalogs.table_names()]
             name = ".".join(parts)
             raise problem(f"there is no table {name}", node.name, near(parts[-1], known))
+        saw_table(node, found[0])
         return found
 
     def table_argument(self, node: ast.TableArgument) -> tuple[n.Rel, tuple[str, ...]]:
@@ -146,33 +152,25 @@ class QueryResolver:
     def _ordered(self, node: q.OrderedQuery, around: NameScope | None) -> n.Rel:
         offset = 0 if node.offset is None else whole_number(node.offset, "OFFSET")
         fetch = None if node.limit is None else whole_number(node.limit, "LIMIT")
-        if isinstance(node.query, q.Select):
-            rel, order, width = select(self, node.query, around, node.order_by)
-        else:
+        if not isinstance(node.query, q.Select) and not node.order_by:
             rel = self.query(node.query, around)
-            order, width = self._order_of(rel, node.order_by), len(rel.schema)
+            order: tuple[n.SortKey, ...] = ()
+            width = len(rel.schema)
+        else:
+            rel, order, width = select(self, _sortable(node.query), around, node.order_by)
         if not order and fetch is None and not offset:
             return rel
         made: n.Rel = n.Sort(rel, order, offset, fetch, schema=rel.schema)
         return narrowed(made, width)
 
-    def _order_of(self, rel: n.Rel, items: Sequence[ast.SortItem]) -> tuple[n.SortKey, ...]:
-        names = [field.name for field in rel.schema]
-        found = []
-        from headrace.sql.ast import Identifier, SqlLiteral
 
-        for item in items:
-            expression = item.expression
-            if isinstance(expression, SqlLiteral) and isinstance(expression.value, int):
-                place = expression.value - 1
-            elif isinstance(expression, Identifier) and expression.parts[-1] in names:
-                place = names.index(expression.parts[-1])
-            else:
-                raise problem("ORDER BY behind UNION and its kin names a column", item)
-            if not 0 <= place < len(names):
-                raise problem(f"there is no column {place + 1} to sort by", item)
-            found.append(n.SortKey(place, item.descending, nulls_last(item)))
-        return tuple(found)
+def _sortable(query: q.SqlQuery) -> q.Select:
+    """A query that is no SELECT as the columns of one: names behind ORDER BY mean those."""
+    if isinstance(query, q.Select):
+        return query
+    place = query.position
+    star = q.SelectItem(Star(position=place), position=place)
+    return q.Select((star,), q.DerivedTable(query, position=place), position=place)
 
 
 def same_columns(rels: Sequence[n.Rel], what: str, node: ast.SqlNode | None) -> tuple[n.Rel, ...]:

@@ -19,7 +19,7 @@ from headrace.rel.resolve.problems import near, problem
 from headrace.scalars.nodes import Outer, Ref
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from headrace.rel.nodes import Schema
     from headrace.scalars.nodes import Scalar
@@ -54,6 +54,10 @@ class NamedTable:
         """Whether a qualifier means this table."""
         return bool(parts) and self.path[-len(parts) :] == parts
 
+    def has(self, place: int) -> bool:
+        """Whether a column of the query is one of this table."""
+        return self.first <= place < self.first + len(self.schema)
+
     def place(self, name: str) -> int | None:
         """The place of a column."""
         for index, column in enumerate(self.schema):
@@ -64,11 +68,19 @@ class NamedTable:
 
 @dataclass(frozen=True)
 class NameScope:
-    """The tables whose columns can be named, and the scope of the query around."""
+    """The tables whose columns can be named, and the scope of the query around.
+
+    Attributes:
+        tables: those behind FROM.
+        around: of the query around.
+        width: how many columns there are.
+        listed: what names of the SELECT list stand for, as text: they mean nothing here.
+    """
 
     tables: tuple[NamedTable, ...] = ()
     around: NameScope | None = None
     width: int = field(default=0)
+    listed: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def with_table(self, path: tuple[str, ...], schema: Schema) -> NameScope:
         """One more table behind the others."""
@@ -94,7 +106,7 @@ class NameScope:
     def column_at(self, place: int) -> Ref:
         """A column by its place."""
         for table in self.tables:
-            if table.first <= place < table.first + len(table.schema):
+            if table.has(place):
                 return Ref(place, table.schema[place - table.first].type)
         raise AssertionError(place)
 
@@ -124,6 +136,12 @@ class NameScope:
         name = ".".join(qualifier)
         fix = near(name, (table.path[-1] for table in self.tables))
         raise problem(f"there is no table {name} here", node, fix)
+
+    def qualifying(self, qualifier: tuple[str, ...], node: SqlNode) -> FoundColumn | None:
+        """The column before the point of ``t.nested.*``; None if a table stands there."""
+        if any(table.is_called(qualifier) for table in self.tables):
+            return None
+        return self._find(qualifier, node)
 
     def find(self, parts: tuple[str, ...], node: SqlNode) -> FoundColumn:
         """What a name means.
@@ -186,6 +204,12 @@ class NameScope:
 
     def _unknown(self, parts: tuple[str, ...], node: SqlNode) -> Exception:
         name = ".".join(parts)
+        if name in self.listed:
+            return problem(
+                f"there is no column {name} here, only in the SELECT list",
+                node,
+                f"write {self.listed[name]}: ORDER BY and QUALIFY alone know names of the list",
+            )
         known = [column for _, _, column in self.columns()]
         if len(parts) > 1 and any(table.is_called(parts[:-1]) for table in self.tables):
             known = [column for _, column in self.columns_of(parts[:-1], node)]

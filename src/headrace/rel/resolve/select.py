@@ -7,19 +7,23 @@ Next: queries.py
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
+from headrace.common import data_types as t
 from headrace.rel import nodes as n
-from headrace.rel.building import filtered, narrowed, project
+from headrace.rel.building import filtered, narrowed, project, with_columns
 from headrace.rel.conditions import conjunction, conjuncts
-from headrace.rel.resolve.expressions import ColumnAtPlace, ExpressionResolver
+from headrace.rel.resolve.expressions import ColumnAtPlace, ExpressionResolver, field_of_row
 from headrace.rel.resolve.from_clause import From, from_clause
-from headrace.rel.resolve.grouping import GroupResolver, distinct, has_aggregate, name_of
+from headrace.rel.resolve.grouping import GroupResolver, distinct, has_aggregate, has_over, name_of
 from headrace.rel.resolve.hints import SelectHints
 from headrace.rel.resolve.outer_columns import with_outer
 from headrace.rel.resolve.over import OverCalls, nulls_last
 from headrace.rel.resolve.problems import not_there, problem
 from headrace.rel.resolve.scope import NameScope
+from headrace.rel.resolve.select_names import SelectNames
+from headrace.rel.resolve.spelling import saw_star
 from headrace.rel.resolve.subqueries import (
     LineResolver,
     Subquery,
@@ -33,9 +37,10 @@ from headrace.scalars.nodes import Outer, Ref, rewrite
 from headrace.sql import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from headrace.rel.resolve.queries import QueryResolver
+    from headrace.rel.resolve.scope import FoundColumn
     from headrace.scalars.nodes import Scalar
     from headrace.sql import query_ast as q
 
@@ -133,39 +138,41 @@ def select(
     """
     outside, resolver.hints = resolver.hints, SelectHints(node.hints)
     source = _source(resolver, node, around)
+    items = _items(node, source.scope)
+    named = SelectNames(
+        [_name(item) for item in items],
+        [item.expression for item in items],
+        resolver.catalogs,
+    )
+    source.scope = replace(source.scope, listed=named.texts())
     rel = resolver.hints.with_ttl(_where(resolver, source, node.where))
     hints, resolver.hints = resolver.hints, outside
-    items = _items(node, source.scope)
-    expressions = [item.expression for item in items]
-    sorting = [_sort_expression(each, items) for each in order_by]
-    functions = resolver.catalogs
-    needed = [*expressions, *(e for e in sorting if isinstance(e, ast.SqlNode))]
-    conditions = [each for each in (node.having, node.qualify) if each is not None]
+    wanted = [*named.expressions, *map(named.sort_expression, order_by)]
+    qualify = None if node.qualify is None else _qualify(node.qualify, named)
+    conditions = [each for each in (node.having, qualify) if each is not None]
     grouped = node.group_by is not None or any(
-        has_aggregate(each, functions) for each in (*needed, *conditions)
+        has_aggregate(each, resolver.catalogs) for each in (*wanted, *conditions)
     )
-    made = (_grouped if grouped else _plain)(resolver, node, rel, source.scope, needed)
-    names = unique_names([_name(item, place) for place, item in enumerate(items)])
-    rel, scalars = made
+    node = replace(node, qualify=qualify)
+    rel, scalars = (_grouped if grouped else _plain)(resolver, node, rel, source.scope, wanted)
     rel = hints.group_ttl(rel) if grouped else rel
     hints.check()
-    columns = list(scalars[: len(items)])
-    order: list[n.SortKey] = []
-    extra = iter(scalars[len(items) :])
-    for item, expression in zip(order_by, sorting, strict=True):
-        if isinstance(expression, int):
-            place = expression
-        else:
-            scalar = next(extra)
-            if scalar not in columns:
-                if node.distinct:
-                    raise problem("ORDER BY of SELECT DISTINCT names its columns", item)
-                columns.append(scalar)
-            place = columns.index(scalar)
-        order.append(n.SortKey(place, item.descending, nulls_last(item)))
-    hidden = [f"$s{place}" for place in range(len(columns) - len(items))]
-    rel = project(rel, columns, [*names, *hidden])
-    return distinct(rel) if node.distinct else rel, tuple(order), len(items)
+    columns, sorting = scalars[: len(items)], scalars[len(items) :]
+    names = unique_names([each or f"EXPR${place}" for place, each in enumerate(named.names)])
+    if node.distinct:
+        rel = distinct(project(rel, columns, names))
+        over = [_over_distinct(*each, columns) for each in zip(sorting, order_by, strict=True)]
+        rel, places = with_columns(rel, over)
+    else:
+        hidden = [each for each in dict.fromkeys(sorting) if each not in columns]
+        columns += hidden
+        rel = project(rel, columns, [*names, *(f"$s{place}" for place in range(len(hidden)))])
+        places = tuple(map(columns.index, sorting))
+    order = tuple(
+        n.SortKey(place, item.descending, nulls_last(item))
+        for place, item in zip(places, order_by, strict=True)
+    )
+    return rel, order, len(items)
 
 
 def _source(resolver: QueryResolver, node: q.Select, around: NameScope | None) -> From:
@@ -248,7 +255,9 @@ def _items(node: q.Select, scope: NameScope) -> list[q.SelectItem]:
     for item in node.items:
         expression = item.expression
         if isinstance(expression, ast.Star):
-            found += _star(expression, scope, item)
+            for each in _star(expression, scope, item):
+                taken = {_name(other) for other in found}
+                found.append(replace(each, alias=_free(each.alias or "", taken)))
         elif isinstance(expression, ast.FieldAccess) and expression.name == "*":
             raise not_there("(row).*", expression, "name the fields")
         else:
@@ -261,18 +270,38 @@ def _star(node: ast.Star, scope: NameScope, item: q.SelectItem) -> list[q.Select
 
     if not scope.tables:
         raise problem("SELECT * needs a FROM", node)
+    if node.qualifier and (column := scope.qualifying(node.qualifier, node)) is not None:
+        fields = [(*node.qualifier, name) for name in _fields(column, node)]
+        return [
+            SelectItem(
+                ast.Identifier(parts, position=node.position), parts[-1], position=item.position
+            )
+            for parts in fields
+        ]
     if node.qualifier:
         places = scope.columns_of(node.qualifier, node)
     else:
         places = [(place, name) for place, _, name in scope.columns()]
+    saw_star(item, scope, places)
     return [
         SelectItem(ColumnAtPlace(place, name, position=node.position), name, position=item.position)
         for place, name in places
     ]
 
 
-def _name(item: q.SelectItem, place: int) -> str:
-    return item.alias or name_of(item.expression) or f"EXPR${place}"
+def _fields(found: FoundColumn, node: ast.Star) -> Sequence[str]:
+    """The fields that ``t.nested.*`` lists."""
+    scalar: Scalar = found.column
+    for name in found.fields:
+        scalar = field_of_row(scalar, name, node)
+    if not isinstance(scalar.type, t.RowType):
+        column = ".".join(node.qualifier)
+        raise problem(f"{column} is {scalar.type}, which has no fields", node, f"write {column}")
+    return scalar.type.names
+
+
+def _name(item: q.SelectItem) -> str | None:
+    return item.alias or name_of(item.expression)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
@@ -280,15 +309,15 @@ def unique_names(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     taken = set(names)
     for name in names:
-        if name not in found:
-            found.append(name)
-            continue
-        number = 0
-        while f"{name}{number}" in taken:
-            number += 1
-        taken.add(f"{name}{number}")
-        found.append(f"{name}{number}")
+        found.append(_free(name, taken) if name in found else name)
+        taken.add(found[-1])
     return found
+
+
+def _free(name: str, taken: Collection[str | None]) -> str:
+    """The name, if need be with the first number behind it that makes it another."""
+    numbered = (f"{name}{number}" for number in count())
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def _plain(
@@ -370,16 +399,26 @@ def _with_overs(
     return rel, [placed(scalar) for scalar in scalars]
 
 
-def _sort_expression(item: ast.SortItem, items: Sequence[q.SelectItem]) -> int | ast.SqlExpression:
-    """The place of a column of the list, or an expression over what is below it."""
-    expression = item.expression
-    if isinstance(expression, ast.SqlLiteral) and isinstance(expression.value, int):
-        if not 1 <= expression.value <= len(items):
-            raise problem(f"there is no column {expression.value} to sort by", expression)
-        return expression.value - 1
-    for place, each in enumerate(items):
-        if isinstance(expression, ast.Identifier) and expression.parts == (_name(each, place),):
-            return place
-        if each.expression == expression:
-            return place
-    return expression
+def _qualify(node: ast.SqlExpression, named: SelectNames) -> ast.SqlExpression:
+    """The condition of QUALIFY without names of the list; one call in it has OVER."""
+    found = named.spelled(node)
+    if not has_over(found):
+        raise problem("QUALIFY needs a call with OVER", node, "use WHERE, or HAVING for groups")
+    return found
+
+
+def _over_distinct(scalar: Scalar, item: ast.SortItem, columns: list[Scalar]) -> Scalar:
+    """What SELECT DISTINCT is sorted by, over its columns."""
+
+    def place(part: Scalar) -> Scalar | None:
+        if part in columns:
+            return Ref(columns.index(part), part.type)
+        if isinstance(part, Ref):
+            raise problem(
+                "ORDER BY of SELECT DISTINCT is over its columns",
+                item,
+                "add the column to the SELECT list",
+            )
+        return None
+
+    return rewrite(scalar, place)

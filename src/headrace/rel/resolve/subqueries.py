@@ -18,7 +18,7 @@ from headrace.rel.building import filtered, joined, project, ref, refs, substitu
 from headrace.rel.conditions import conjunction, conjuncts, equal_sides, moved
 from headrace.rel.functions import call, common_type
 from headrace.rel.resolve.decorrelation import Decorrelated, decorrelated
-from headrace.rel.resolve.domains import applied, of_nothing
+from headrace.rel.resolve.domains import applied, is_null, of_nothing
 from headrace.rel.resolve.expressions import ExpressionResolver
 from headrace.rel.resolve.grouping import aggregate
 from headrace.rel.resolve.outer_columns import one_level_up, with_outer
@@ -256,7 +256,7 @@ def _nothing(query: n.Rel) -> Scalar | None:
     if not _aggregates_all(query):
         return None
     found = columns(query)[0]
-    return None if isinstance(found, Literal) and found.value is None else found
+    return None if is_null(found) else found
 
 
 def _aggregates_all(query: n.Rel) -> bool:

@@ -1,6 +1,7 @@
 """Table functions behind FROM: windows, UNNEST, and those of the user.
 
     TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '10' MINUTES))   ──▶ WindowTvf
+    TABLE(TUMBLE((SELECT ts, a FROM bids), DESCRIPTOR(ts), ...))       ──▶ the same over the query
     orders CROSS JOIN UNNEST(items) AS t (name)                        ──▶ Correlate
     LATERAL TABLE(split(text)) AS t (word)                             ──▶ Correlate
 
@@ -66,9 +67,7 @@ def table_function(
 def window_function(resolver: QueryResolver, call: ast.FunctionCall, name: str) -> n.Rel:
     """A window table function over a table or query."""
     given = _named(call, name)
-    data = given.get("DATA")
-    if not isinstance(data, ast.TableArgument):
-        raise problem(f"the first argument of {name} is a table", call, f"{name}(TABLE t, ...)")
+    data = _data(given.get("DATA"), call, name)
     rel, path = resolver.table_argument(data)
     time = _time_column(rel, given.get("TIMECOL"), call, name)
     partition = _partition(resolver, rel, path, data, name)
@@ -76,6 +75,18 @@ def window_function(resolver: QueryResolver, call: ast.FunctionCall, name: str) 
     if spec.kind is n.WindowKind.HOP and spec.size_ms % spec.slide_ms:
         raise problem("the size of HOP is a multiple of its slide", call)
     return window_tvf(rel, spec)
+
+
+def _data(node: ast.SqlExpression | None, call: ast.FunctionCall, name: str) -> ast.TableArgument:
+    if isinstance(node, ast.ScalarSubquery):
+        return ast.TableArgument(node.query, position=node.position)
+    if not isinstance(node, ast.TableArgument):
+        raise problem(
+            f"the first argument of {name} is a table or a query",
+            node or call,
+            f"{name}(TABLE t, ...), or {name}((SELECT ...), ...)",
+        )
+    return node
 
 
 def _named(call: ast.FunctionCall, name: str) -> dict[str, ast.SqlExpression]:

@@ -1,4 +1,4 @@
-"""Rewrites of plans, in their order: RULES.  Each file shows the plan before and after.
+"""Rewrites of plans: fold_values, then RULES in their order.  Each file shows before and after.
 
 In: a plan as it was resolved.  Out: one with the operators that run.  Next: rel/planner.py
 """
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from headrace.rel.rules.drop_sorts import drop_sorts
 from headrace.rel.rules.find_top_n import find_top_n
-from headrace.rel.rules.fold_values import fold_values
 from headrace.rel.rules.join_set_operations import join_set_operations
 from headrace.rel.rules.normalize_upserts import normalize_upserts
 from headrace.rel.rules.prune_columns import prune_columns
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
     from headrace.rel.nodes import Rel
 
+# those that look at plans alone; fold_values evaluates, and so needs the session (rel/planner.py)
 RULES: tuple[Callable[[Rel], Rel], ...] = (
-    fold_values,
     drop_sorts,
     find_top_n,
     join_set_operations,

@@ -3,36 +3,34 @@
     Union(Calc(1, 'a')(Values()), Calc(2, 'b')(Values()))   ──▶   Values((1, 'a'), (2, 'b'))
     Sort(fetch 0)(..)                                       ──▶   Values()
 
-In: a plan.  Out: a plan whose constants are lines.
+In: a plan and the session that its query runs in.  Out: a plan whose constants are lines.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import HeadraceError
 from headrace.rel import nodes as n
 from headrace.rel.rules.rewriting import rewritten
-from headrace.scalars.compile import is_deterministic
-from headrace.scalars.evaluate import row_function
-from headrace.scalars.nodes import Literal, UserCall, walk
+from headrace.scalars.evaluate import fold_constants
+from headrace.scalars.nodes import Literal
 
 if TYPE_CHECKING:
-    from headrace.common.opaque import Record
-    from headrace.scalars.nodes import Scalar
+    from headrace.scalars.session import ScalarSession
 
 
-def fold_values(root: n.Rel) -> n.Rel:
-    """The rule."""
-    return rewritten(root, _fold)
+def fold_values(root: n.Rel, session: ScalarSession) -> n.Rel:
+    """The rule; what it computes is what workers of the session would."""
+    return rewritten(root, lambda node: _folded(node, session))
 
 
-def _fold(node: n.Rel) -> n.Rel:
+def _folded(node: n.Rel, session: ScalarSession) -> n.Rel:
     match node:
         case n.Calc(input=n.Values() as values, condition=None) if not values.schema:
-            cells = [_constant(each) for each in node.projections]
-            if all(cell is not None for cell in cells):
-                row = tuple(cell[0] for cell in cells if cell is not None)
+            cells = [fold_constants(each, session) for each in node.projections]
+            # what is no constant, or has no result, runs where the lines are
+            row = tuple(cell.value for cell in cells if isinstance(cell, Literal))
+            if len(row) == len(cells):
                 return n.Values((row,) * len(values.rows), schema=node.schema)
         case n.Union() if all(isinstance(part, n.Values) for part in node.parts):
             rows = tuple(
@@ -44,15 +42,3 @@ def _fold(node: n.Rel) -> n.Rel:
         case _:
             pass
     return node
-
-
-def _constant(scalar: Scalar) -> tuple[Record] | None:
-    """The value of a scalar without columns; None if it has to run where the lines are."""
-    if isinstance(scalar, Literal):
-        return (scalar.value,)
-    if not is_deterministic(scalar) or any(isinstance(part, UserCall) for part in walk(scalar)):
-        return None
-    try:
-        return (row_function(scalar)(()),)
-    except HeadraceError:
-        return None  # raised where the query runs, as every other error of a line

@@ -100,10 +100,11 @@ def checkpoint(view: CheckpointView, *, with_tasks: bool = True) -> JsonObject:
 
 
 def _task(view: CheckpointView, part: StateCheckpoint) -> JsonObject:
+    in_progress = view.status == "IN_PROGRESS"
     return {
         "id": view.id,
         "status": view.status,
-        "latest_ack_timestamp": part.acknowledged,
+        "latest_ack_timestamp": -1 if in_progress else part.acknowledged,
         "checkpointed_size": part.size_bytes,
         "state_size": part.state_bytes,
         "end_to_end_duration": part.duration_ms,
@@ -111,7 +112,7 @@ def _task(view: CheckpointView, part: StateCheckpoint) -> JsonObject:
         "processed_data": 0,
         "persisted_data": 0,
         "num_subtasks": len(part.subtasks),
-        "num_acknowledged_subtasks": len(part.subtasks),
+        "num_acknowledged_subtasks": 0 if in_progress else len(part.subtasks),
     }
 
 

@@ -35,8 +35,8 @@ def io_metrics(counts: Counts) -> JsonObject:
         "write-records-complete": True,
         "accumulated-backpressured-time": int(counts.back_pressured_total_ms),
         "accumulated-idle-time": int(counts.idle_total_ms),
-        # Flink's word for a task that does not measure it
-        "accumulated-busy-time": math.nan if counts.busy is None else counts.busy_total_ms,
+        # 0 where nothing is measured: Flink writes "NaN", and a text is no number
+        "accumulated-busy-time": counts.busy_total_ms,
     }
 
 
@@ -77,7 +77,7 @@ def aggregated(rows: Sequence[Counts], durations: Sequence[JsonObject]) -> JsonO
 
 def spread(values: Sequence[float]) -> JsonObject:
     """Least, most, mean, sum and percentiles, as whole numbers where they are."""
-    ordered = sorted(0.0 if math.isnan(value) else value for value in values)
+    ordered = sorted(values)
     return {
         "min": round(ordered[0]) if ordered else 0,
         "max": round(ordered[-1]) if ordered else 0,

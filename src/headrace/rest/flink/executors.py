@@ -32,7 +32,7 @@ def executor(view: ExecutorView) -> JsonObject:
         "timeSinceLastHeartbeat": view.seen,
         "slotsNumber": view.slots,
         "freeSlots": free,
-        "assignedTasks": view.busy_slots,
+        "assignedTasks": view.tasks,
         "totalResource": _resource(view.slots, view.memory_bytes),
         "freeResource": _resource(free, left),
         "hardware": {
@@ -66,9 +66,9 @@ def executor_detail(view: ExecutorView) -> JsonObject:
             {
                 "jobId": view.job_id,
                 "resource": _resource(1, view.memory_bytes // max(1, view.slots)),
-                "assignedTasks": 1,
+                "assignedTasks": _share(view.tasks, number, view.busy_slots),
             }
-            for _ in range(view.busy_slots)
+            for number in range(view.busy_slots)
         ],
         "metrics": {
             "heapUsed": view.memory_used_bytes,
@@ -102,6 +102,11 @@ def executor_metrics(view: ExecutorView) -> JsonObject:
         "taskSlotsTotal": view.slots,
         "taskSlotsAvailable": max(0, view.slots - view.busy_slots),
     }
+
+
+def _share(whole: int, number: int, parts: int) -> int:
+    """One part of so many that are as equal as can be."""
+    return whole * (number + 1) // parts - whole * number // parts
 
 
 def _resource(cores: int, memory_bytes: int) -> JsonObject:

@@ -14,6 +14,7 @@ from headrace.rest.flink.counts import (
     io_metrics,
     state_counts,
 )
+from headrace.rest.flink.executors import executor_id
 from headrace.rest.flink.failures import failure_text
 
 if TYPE_CHECKING:
@@ -203,13 +204,14 @@ def exceptions(view: ExceptionsView) -> JsonObject:
 
 
 def _exception(entry: FailureView) -> JsonObject:
+    executor = entry.executor
     return {
         "exceptionName": entry.type,
         "stacktrace": entry.stacktrace,
         "timestamp": entry.when,
         "taskName": entry.task,
-        "endpoint": None,
-        "taskManagerId": None,
+        "endpoint": entry.machine if executor is None else executor.address,
+        "taskManagerId": None if executor is None else executor_id(executor),
         "failureLabels": {} if entry.condition is None else {"CONDITION": entry.condition},
         "concurrentExceptions": [],
         "condition": entry.condition,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.common.constants import MIN_LONG_VALUE
 from headrace.rest.flink.counts import (
     EXECUTION_STATES,
     aggregated,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
         VertexView,
     )
 
-_NO_WATERMARK = -(1 << 63)
-
 
 def vertex_detail(vertex: VertexView, now: int) -> JsonObject:
     """`/jobs/:jobid/vertices/:vertexid`."""
@@ -46,6 +45,15 @@ def vertex_detail(vertex: VertexView, now: int) -> JsonObject:
                 "where": operator.where,
                 "metrics": io_metrics(operator.counts),
                 "watermark": operator.watermark,
+                "splits": [
+                    {
+                        "split": name,
+                        "watermark": split.watermark,
+                        "still": split.still_ms,
+                        "idle": split.idle,
+                    }
+                    for name, split in operator.splits.items()
+                ],
             }
             for operator in vertex.operators
         ],
@@ -144,7 +152,7 @@ def watermarks(vertex: VertexView) -> list[JsonObject]:
     return [
         {
             "id": f"{subtask.number}.currentInputWatermark",
-            "value": str(_NO_WATERMARK if subtask.watermark is None else subtask.watermark),
+            "value": str(MIN_LONG_VALUE if subtask.watermark is None else subtask.watermark),
         }
         for subtask in vertex.subtasks
     ]

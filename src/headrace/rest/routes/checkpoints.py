@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from headrace.control.views.models import CheckpointView
-from headrace.rest.answers import JsonAnswer, Refusal, not_found
-from headrace.rest.backend import Backend, Here, JobId, TriggerId, VertexId
+from headrace.rest.answers import JsonAnswer, not_found
+from headrace.rest.backend import Backend, Here, JobId, VertexId
 from headrace.rest.flink import checkpoints as flink
 from headrace.rest.routes.jobs import known
 
@@ -46,25 +46,6 @@ def checkpoint_subtasks(
         if part.id == vertex_id.lower():
             return JsonAnswer(flink.checkpoint_subtasks(found, part))
     raise not_found(f"checkpoint {number} has no part of vertex {vertex_id}")
-
-
-@router.post("")
-def trigger_checkpoint(here: Here, job_id: JobId) -> Response:
-    """Not served: an epoch ends when its batch or interval does."""
-    known(here, job_id)
-    raise Refusal(
-        501,
-        "checkpoints cannot be asked for: every batch ends with one",
-        fix="take a savepoint: POST /jobs/:jobid/savepoints",
-        kind="NOT_IMPLEMENTED",
-    )
-
-
-@router.get("/{triggerid}")
-def triggered_checkpoint(here: Here, job_id: JobId, trigger_id: TriggerId) -> Response:
-    """Nothing, since no checkpoint can be asked for."""
-    known(here, job_id)
-    raise not_found(f"there is no checkpoint with trigger id {trigger_id}")
 
 
 def _checkpoint(here: Backend, job_id: str, number: int) -> CheckpointView:

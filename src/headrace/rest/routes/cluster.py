@@ -7,10 +7,8 @@ import platform
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from types import FrameType
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -112,8 +110,13 @@ def health(here: Here) -> Response:
 @router.get("/jobmanager/config")
 def dispatcher_config(here: Here) -> Response:
     """The dispatcher's options; secrets are masked."""
+    return JsonAnswer(dispatcher_options(here))
+
+
+def dispatcher_options(here: Backend) -> list[JsonObject]:
+    """The options as Flink lists them."""
     options = masked(here.dispatcher.settings.configuration.to_dict())
-    return JsonAnswer([{"key": key, "value": value} for key, value in sorted(options.items())])
+    return [{"key": key, "value": value} for key, value in sorted(options.items())]
 
 
 @router.get("/jobmanager/environment")
@@ -161,6 +164,12 @@ def dispatcher_main_log() -> Response:
     return log_answer(logs, logs[0].name)
 
 
+@router.get("/jobmanager/stdout")
+def dispatcher_output() -> Response:
+    """What the dispatcher has printed: a detached one prints into its log."""
+    return dispatcher_main_log()
+
+
 @router.get("/jobmanager/metrics")
 def dispatcher_metrics(here: Here, get: Get = None) -> Response:
     """Metrics of the dispatcher."""
@@ -179,26 +188,6 @@ def dispatcher_metrics(here: Here, get: Get = None) -> Response:
     return JsonAnswer(metrics(found, get))
 
 
-@router.get("/jobmanager/thread-dump")
-def dispatcher_threads() -> Response:
-    """What the dispatcher's threads are doing."""
-    frames = sys._current_frames()
-    return JsonAnswer(
-        {
-            "threadInfos": [
-                {"threadName": thread.name, "stringifiedThreadInfo": _stack(thread, frames)}
-                for thread in threading.enumerate()
-            ]
-        }
-    )
-
-
-def _stack(thread: threading.Thread, frames: Mapping[int, FrameType]) -> str:
-    frame = frames.get(thread.ident or -1)
-    head = f'"{thread.name}" Id={thread.ident}\n'
-    return head + "".join(traceback.format_stack(frame))
-
-
 # --- Flink's that headrace has not ---------------------------------------------------------------
 
 
@@ -208,53 +197,24 @@ def datasets() -> Response:
     return JsonAnswer({"dataSets": []})
 
 
-@router.get("/applications/overview")
-def applications(here: Here) -> Response:
-    """A job is an application of its own."""
-    return JsonAnswer(
-        {
-            "applications": [
-                {
-                    "id": job.job_id,
-                    "name": job.name,
-                    "start-time": job.started,
-                    "end-time": -1 if job.ended is None else job.ended,
-                    "duration": job.duration_ms,
-                    "status": job.state,
-                    "jobs": {job.state: 1},
-                }
-                for job in here.views.overview()
-            ]
-        }
-    )
-
-
+# As a Flink answers whose scheduler is not the adaptive one, and that does not profile.
 _MISSING = (
-    ("DELETE", "/datasets/{datasetid}", "there are no cached data sets"),
-    ("GET", "/datasets/delete/{triggerid}", "there are no cached data sets"),
-    ("PATCH", "/jobs/{jobid}/clientHeartbeat", "jobs do not end with their client"),
-    ("GET", "/jobs/{jobid}/rescales/{rest:path}", "rescales are not kept"),
-    ("GET", "/jobmanager/profiler/{rest:path}", "the dispatcher is not profiled"),
-    ("GET", "/taskmanagers/{taskmanagerid}/profiler/{rest:path}", "executors are not profiled"),
-    ("GET", "/applications/{applicationid}", "GET /jobs/:jobid shows a job"),
-    ("GET", "/applications/{applicationid}/{rest:path}", "GET /jobs/:jobid shows a job"),
-    ("POST", "/applications/{applicationid}/cancel", "PATCH /jobs/:jobid cancels a job"),
-    ("POST", "/jars/{jarid}/run-application", "POST /jars/:jarid/run runs a program"),
+    ("/jobs/{jobid}/rescales/{rest:path}", "rescales are not kept"),
+    ("/jobmanager/profiler", "the dispatcher is not profiled"),
+    ("/jobmanager/profiler/{rest:path}", "the dispatcher is not profiled"),
+    ("/taskmanagers/{taskmanagerid}/profiler", "executors are not profiled"),
+    ("/taskmanagers/{taskmanagerid}/profiler/{rest:path}", "executors are not profiled"),
 )  # fmt: skip
 
 
 def _refusing(why: str) -> Callable[[], Response]:
     def refuse() -> Response:
-        raise Refusal(501, f"this path of Flink's is not served: {why}", kind="NOT_IMPLEMENTED")
+        raise Refusal(404, f"this path of Flink's is not served: {why}", kind="NOT_SERVED")
 
     return refuse
 
 
-for _method, _path, _why in _MISSING:
+for _path, _why in _MISSING:
     router.add_api_route(
-        _path,
-        _refusing(_why),
-        methods=[_method],
-        include_in_schema=False,
-        name=f"{_method} {_path}",
+        _path, _refusing(_why), methods=["GET"], include_in_schema=False, name=f"GET {_path}"
     )

@@ -173,25 +173,26 @@ def job_proposal(here: Here, job_id: JobId) -> Response:
 @router.get("/jobs/{jobid}/logs")
 def job_logs(here: Here, job_id: JobId) -> Response:
     """The logs of a job's driver."""
-    return JsonAnswer(log_list(_logs(here, job_id)))
+    return JsonAnswer(log_list(driver_logs(here, job_id)))
 
 
 @router.get("/jobs/{jobid}/logs/{name}")
 def job_log(here: Here, job_id: JobId, name: str) -> Response:
     """One log of a job's driver; the end of it if it is long."""
-    return log_answer(_logs(here, job_id), name)
+    return log_answer(driver_logs(here, job_id), name)
 
 
 @router.get("/jobs/{jobid}/jobmanager/log-url")
 def job_log_url(here: Here, job_id: JobId) -> Response:
     """Where the log of a job's driver is."""
-    logs = _logs(here, job_id)
+    logs = driver_logs(here, job_id)
     if not logs:
         raise not_found(f"job {job_id[:12]} writes no log file of its own")
     return JsonAnswer({"url": f"/jobs/{job_id}/logs/{logs[0].name}"})
 
 
-def _logs(here: Backend, job_id: str) -> list[FilePath]:
+def driver_logs(here: Backend, job_id: str) -> list[FilePath]:
+    """The files that a job's driver writes its log to."""
     log = here.views.job(job_id.lower()).log or here.dispatcher.log_file(job_id.lower())
     return [] if log is None else [FilePath(log)]
 

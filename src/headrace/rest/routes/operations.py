@@ -1,19 +1,21 @@
-"""Paths that steer jobs: savepoints, stop, cancel, rescale.
+"""Paths that steer jobs: savepoints, checkpoints, stop, cancel, rescale.
 
 What takes long answers 202 with a trigger id, as Flink; the status is asked for with it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from headrace.common.opaque import JsonObject
 from headrace.control.savepoints import delete_savepoint
-from headrace.dispatcher.operations import Operation
+from headrace.control.views.models import JobOverview
+from headrace.dispatcher.operations import Kind, Operation
 from headrace.errors import HeadraceError, JobNotFoundError
 from headrace.rest.answers import JsonAnswer, Refusal, error_parts, not_found
 from headrace.rest.backend import HEX_ID, Backend, Here, JobId, TriggerId
@@ -24,6 +26,8 @@ router = APIRouter(tags=["operations"])
 
 _TERMINAL = frozenset({"FINISHED", "FAILED", "CANCELED"})
 Parallelism = Annotated[int, Field(ge=1, le=1 << 15)]
+DataSetId = Annotated[str, Path(alias="datasetid", pattern=HEX_ID)]
+CheckpointType = Literal["CONFIGURED", "FULL", "INCREMENTAL"]
 
 
 class _TriggerRequest(BaseModel):
@@ -50,6 +54,13 @@ class StopRequest(_TriggerRequest):
     trigger_id: str | None = Field(default=None, alias="triggerId", pattern=HEX_ID)
     # ours: end with a complete checkpoint, but without a savepoint
     savepoint: bool = True
+
+
+class CheckpointRequest(_TriggerRequest):
+    """Flink's CheckpointTriggerRequestBody."""
+
+    checkpoint_type: CheckpointType = Field(default="CONFIGURED", alias="checkpointType")
+    trigger_id: str | None = Field(default=None, alias="triggerId", pattern=HEX_ID)
 
 
 class DisposalRequest(_TriggerRequest):
@@ -92,19 +103,36 @@ def end_job(
         raise Refusal(
             400, "mode=stop is gone, in Flink too", fix="POST /jobs/:jobid/stop", kind="BAD_REQUEST"
         )
-    job = known(here, job_id)
+    cancel(here, known(here, job_id))
+    return JsonAnswer({}, 202)
+
+
+def cancel(here: Backend, job: JobOverview) -> None:
+    """Cancel a job; one that is canceled is what was asked for, as in Flink.
+
+    Raises:
+        Refusal: 409, it has ended otherwise.
+    """
     if job.state == "CANCELED":
-        return JsonAnswer({}, 202)  # as Flink: it is what was asked for
+        return
     if job.state in _TERMINAL:
         raise Refusal(409, f"job {job.name!r} has ended already: it is {job.state}", kind="JOB")
     here.dispatcher.cancel(job.job_id)
-    return JsonAnswer({}, 202)
 
 
 @router.get("/jobs/{jobid}/yarn-cancel", status_code=202, include_in_schema=False)
 def yarn_cancel(here: Here, job_id: JobId) -> Response:
     """Refused: a GET that acts is what a foreign page could send."""
-    raise Refusal(405, "ending a job is not a GET", fix="PATCH /jobs/:jobid", kind="BAD_REQUEST")
+    raise Refusal(
+        404, "ending a job is not a GET", fix="PATCH /jobs/:jobid", kind="METHOD_NOT_ALLOWED"
+    )
+
+
+@router.patch("/jobs/{jobid}/clientHeartbeat", status_code=202)
+def client_heartbeat(here: Here, job_id: JobId) -> Response:
+    """A client lives: no job of a dispatcher ends with its client, so there is nothing to do."""
+    known(here, job_id)
+    return JsonAnswer({}, 202)
 
 
 # --- savepoints, stop ----------------------------------------------------------------------------
@@ -115,10 +143,10 @@ def trigger_savepoint(
     here: Here, job_id: JobId, body: Annotated[SavepointRequest | None, Body()] = None
 ) -> Response:
     """Take a savepoint; answers with a trigger id at once."""
-    job, request = known(here, job_id), body or SavepointRequest()
+    request = body or SavepointRequest()
     _check_format(request.format_type)
     operation = here.dispatcher.savepoint(
-        job.job_id,
+        job_id.lower(),
         request.target_directory,
         cancel_job=request.cancel_job,
         operation_id=_lower(request.trigger_id),
@@ -131,10 +159,10 @@ def stop_job(
     here: Here, job_id: JobId, body: Annotated[StopRequest | None, Body()] = None
 ) -> Response:
     """Stop a job with a savepoint; its status is at /jobs/:jobid/savepoints/:triggerid."""
-    job, request = known(here, job_id), body or StopRequest()
+    request = body or StopRequest()
     _check_format(request.format_type)
     operation = here.dispatcher.stop(
-        job.job_id,
+        job_id.lower(),
         drain=request.drain,
         savepoint=request.savepoint,
         folder=request.target_directory,
@@ -147,7 +175,32 @@ def stop_job(
 def savepoint_status(here: Here, job_id: JobId, trigger_id: TriggerId) -> Response:
     """What has become of a savepoint or a stop."""
     found = _operation(here, job_id, trigger_id, "savepoint", "stop")
-    return JsonAnswer(_status(found, "location"))
+    return JsonAnswer(_status(found, {"savepoint": "location"}))
+
+
+@router.post("/jobs/{jobid}/checkpoints", status_code=202)
+def trigger_checkpoint(
+    here: Here, job_id: JobId, body: Annotated[CheckpointRequest | None, Body()] = None
+) -> Response:
+    """Have a checkpoint now; answers with a trigger id at once."""
+    request = body or CheckpointRequest()
+    if request.checkpoint_type != "CONFIGURED":
+        raise Refusal(
+            400,
+            f"a checkpoint is made as the state backend makes it, and not {request.checkpoint_type}"
+            " when asked to",
+            fix="leave checkpointType out; a savepoint holds all state on its own",
+            kind="BAD_REQUEST",
+        )
+    operation = here.dispatcher.checkpoint(job_id.lower(), operation_id=_lower(request.trigger_id))
+    return JsonAnswer({"request-id": operation.id}, 202)
+
+
+@router.get("/jobs/{jobid}/checkpoints/{triggerid}")
+def checkpoint_status(here: Here, job_id: JobId, trigger_id: TriggerId) -> Response:
+    """What has become of a checkpoint that was asked for."""
+    found = _operation(here, job_id, trigger_id, "checkpoint")
+    return JsonAnswer(_status(found, {"checkpoint": "checkpointId"}, cause="failureCause"))
 
 
 @router.post("/savepoint-disposal")
@@ -164,11 +217,19 @@ def dispose_savepoint(here: Here, body: DisposalRequest) -> Response:
 @router.get("/savepoint-disposal/{triggerid}")
 def disposal_status(here: Here, trigger_id: TriggerId) -> Response:
     """What has become of a savepoint that was to be deleted."""
-    try:
-        found = here.disposals.get(trigger_id.lower())
-    except JobNotFoundError:
-        raise not_found(f"there is no disposal with trigger id {trigger_id}") from None
-    return JsonAnswer(_status(found, None))
+    return JsonAnswer(_status(_disposal(here, trigger_id, "disposal"), {}))
+
+
+@router.delete("/datasets/{datasetid}", status_code=202)
+def delete_dataset(here: Here, dataset_id: DataSetId) -> Response:
+    """Delete a cached data set of Flink's batch mode; there are none, and so nothing is left."""
+    return JsonAnswer({"request-id": here.disposals.begin("", "data set", dict).id}, 202)
+
+
+@router.get("/datasets/delete/{triggerid}")
+def dataset_status(here: Here, trigger_id: TriggerId) -> Response:
+    """What has become of a data set that was to be deleted."""
+    return JsonAnswer(_status(_disposal(here, trigger_id, "data set"), {}))
 
 
 # --- rescale -------------------------------------------------------------------------------------
@@ -196,7 +257,8 @@ def rescaling(
 @router.get("/jobs/{jobid}/rescaling/{triggerid}")
 def rescaling_status(here: Here, job_id: JobId, trigger_id: TriggerId) -> Response:
     """What has become of a rescale."""
-    return JsonAnswer(_status(_operation(here, job_id, trigger_id, "rescale"), None))
+    found = _operation(here, job_id, trigger_id, "rescale")
+    return JsonAnswer(_status(found, {"job_id": "job-id"}))
 
 
 @router.get("/jobs/{jobid}/resource-requirements")
@@ -268,6 +330,16 @@ def _check_format(text: str | None) -> None:
         )
 
 
+def _disposal(here: Backend, trigger_id: str, kind: Kind) -> Operation:
+    try:
+        found = here.disposals.get(trigger_id.lower())
+    except JobNotFoundError:
+        found = None
+    if found is None or found.kind != kind:
+        raise not_found(f"there is no deletion ({kind}) with trigger id {trigger_id}")
+    return found
+
+
 def _operation(here: Backend, job_id: str, trigger_id: str, *kinds: str) -> Operation:
     try:
         found = here.dispatcher.operation(trigger_id.lower(), job_id.lower())
@@ -281,19 +353,25 @@ def _operation(here: Backend, job_id: str, trigger_id: str, *kinds: str) -> Oper
     return found
 
 
-def _status(operation: Operation, location: str | None) -> JsonObject:
-    """Flink's AsynchronousOperationResult."""
+def _status(
+    operation: Operation, words: Mapping[str, str], *, cause: str = "failure-cause"
+) -> JsonObject:
+    """Flink's AsynchronousOperationResult.
+
+    Args:
+        operation: what was begun.
+        words: Flink's words for parts of its result; the others keep theirs.
+        cause: Flink's word for why it failed.
+    """
     if not operation.is_done:
         return {"status": {"id": "IN_PROGRESS"}, "operation": None}
     if operation.error is not None:
-        told: JsonObject = {"failure-cause": failure_cause(operation.error)}
+        told: JsonObject = {cause: failure_cause(operation.error)}
         if isinstance(operation.error, HeadraceError):
             told |= error_parts(operation.error)
         return {"status": {"id": "COMPLETED"}, "operation": told}
     result = operation.result or {}
-    told = {key.replace("_", "-"): value for key, value in result.items()}
-    if location is not None:
-        told[location] = result.get("savepoint")
+    told = {words.get(key, key): value for key, value in result.items()}
     return {"status": {"id": "COMPLETED"}, "operation": told}
 
 

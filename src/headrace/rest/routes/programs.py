@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, File, Path, Query, UploadFile
+from fastapi import APIRouter, Body, Depends, File, Path, Query, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.common.opaque import JsonObject
 from headrace.dispatcher.job_store import Submission
-from headrace.dispatcher.program_store import StoredProgram
+from headrace.dispatcher.program_store import ZIP_ENTRY, StoredProgram
 from headrace.errors import InvalidArgumentError
 from headrace.rest.answers import JsonAnswer, Refusal, not_found
 from headrace.rest.backend import HEX_ID, Backend, Here
@@ -34,6 +34,7 @@ class RunRequest(BaseModel):
     arguments: list[str] | None = Field(default=None, alias="programArgsList", max_length=1000)
     parallelism: int | None = Field(default=None, ge=1, le=1 << 15)
     job_id: str | None = Field(default=None, alias="jobId", pattern=HEX_ID)
+    application_id: str | None = Field(default=None, alias="applicationId", pattern=HEX_ID)
     savepoint: str | None = Field(default=None, alias="savepointPath", max_length=4096)
     allow_non_restored: bool | None = Field(default=None, alias="allowNonRestoredState")
     configuration: dict[str, str] = Field(default_factory=dict, alias="flinkConfiguration")
@@ -44,17 +45,18 @@ class RunRequest(BaseModel):
 @router.get("")
 def programs(here: Here, request: Request) -> Response:
     """All programs that were uploaded."""
-    files = [_file(program) for program in here.dispatcher.programs.all()]
+    store = here.dispatcher.programs
+    files = [_file(program, store.entry(program)) for program in store.all()]
     address = f"{here.settings.scheme}://{request.headers.get('host', '')}"
     return JsonAnswer({"address": address, "files": files})
 
 
-def _file(program: StoredProgram) -> JsonObject:
+def _file(program: StoredProgram, entry: str | None) -> JsonObject:
     return {
         "id": program.id,
         "name": program.name,
         "uploaded": program.uploaded_ms,
-        "entry": [{"name": program.name, "description": None}],
+        "entry": [] if entry is None else [{"name": entry, "description": None}],
         "size": program.size_bytes,
     }
 
@@ -76,8 +78,7 @@ def delete_program(here: Here, program_id: ProgramId) -> Response:
     return JsonAnswer({})
 
 
-@router.post("/{jarid}/run")
-def run_program(
+def _submitted(
     here: Here,
     program_id: ProgramId,
     body: Annotated[RunRequest | None, Body()] = None,
@@ -89,7 +90,7 @@ def run_program(
     parallelism: Annotated[int | None, Query(ge=1, le=1 << 15)] = None,
     savepoint: Annotated[str | None, Query(alias="savepointPath", max_length=4096)] = None,
     allow_non_restored: Annotated[bool | None, Query(alias="allowNonRestoredState")] = None,
-) -> Response:
+) -> str:
     """Run a program as a job; what the body says wins over the query."""
     _check_taken(here)
     program, asked = _program(here, program_id), body or RunRequest()
@@ -108,17 +109,44 @@ def run_program(
     ):
         if value is not None:
             settings[key] = str(value).lower() if isinstance(value, bool) else str(value)
-    job_id = here.dispatcher.submit(
+    return here.dispatcher.submit(
         Submission(
             program=asked.entry or entry or program.name,
             arguments=tuple(listed),
             settings=settings,
-            job_id=(asked.job_id or "").lower(),
+            job_id=_wanted_id(asked),
             name=asked.name or program.name,
             upload=program.id,
         )
     )
+
+
+def _wanted_id(asked: RunRequest) -> str:
+    """The id that the job is to have, which is its application's, too; "" for any."""
+    wanted = {each.lower() for each in (asked.job_id, asked.application_id) if each}
+    if len(wanted) > 1:
+        raise Refusal(
+            400,
+            "jobId and applicationId differ, and an application has the id of its job",
+            fix="give one of them, or none",
+            kind="BAD_REQUEST",
+        )
+    return wanted.pop() if wanted else ""
+
+
+SubmittedJob = Annotated[str, Depends(_submitted)]
+
+
+@router.post("/{jarid}/run")
+def run_program(job_id: SubmittedJob) -> Response:
+    """Run a program as a job; what the body says wins over the query."""
     return JsonAnswer({"jobid": job_id})
+
+
+@router.post("/{jarid}/run-application", status_code=202)
+def run_application(job_id: SubmittedJob) -> Response:
+    """The same: an application of headrace's is one job, and has its id."""
+    return JsonAnswer({"applicationid": job_id}, 202)
 
 
 @router.post("/{jarid}/plan")
@@ -137,7 +165,7 @@ def program_plan(
     listed = asked.arguments
     if listed is None:
         listed = [each for each in (argument or "").split(",") if each]
-    standard = "__main__.py" if program.name.endswith(".zip") else program.name
+    standard = ZIP_ENTRY if program.name.endswith(".zip") else program.name
     request = PlanRequest(
         here.dispatcher.programs.path(program.id),
         program.name,

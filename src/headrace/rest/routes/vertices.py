@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from headrace.rest.answers import JsonAnswer, Refusal, not_found
+from headrace.rest.answers import JsonAnswer, not_found
 from headrace.rest.backend import Here, JobId, Subtask, VertexId
 from headrace.rest.flink import vertices as flink
 from headrace.rest.flink.metrics import aggregated_metrics, metrics
@@ -73,19 +73,6 @@ def watermarks(here: Here, job_id: JobId, vertex_id: VertexId) -> Response:
     """The watermark of every subtask."""
     vertex, _ = here.vertex(job_id.lower(), vertex_id.lower())
     return JsonAnswer(flink.watermarks(vertex))
-
-
-@router.get("/flamegraph")
-def flame_graph(here: Here, job_id: JobId, vertex_id: VertexId) -> Response:
-    """Not served: workers are not sampled."""
-    here.vertex(job_id.lower(), vertex_id.lower())
-    raise Refusal(
-        501,
-        "flame graphs are not drawn: Spark's Python workers are not sampled",
-        fix="py-spy record --subprocesses --pid of the driver; /jobs/:jobid/diagnosis names the "
-        "slow step",
-        kind="NOT_IMPLEMENTED",
-    )
 
 
 # --- subtasks ------------------------------------------------------------------------------------

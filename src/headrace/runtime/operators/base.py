@@ -10,10 +10,12 @@ from __future__ import annotations
 import operator
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.data.records import MIN_TIMESTAMP, Records
 from headrace.errors import HeadraceError, UserFunctionError
+from headrace.io.processes import here
 from headrace.runtime.watermarks import InputClocks
 
 if TYPE_CHECKING:
@@ -28,14 +30,8 @@ if TYPE_CHECKING:
     from headrace.spi.state import StateSpec
 
 
-_NOT_THE_USERS = (
-    "/headrace/runtime/",
-    "/headrace/cep/",
-    "/headrace/data/",
-    "/headrace/connectors/",
-    "/headrace/hosts/",
-    "/pyspark/",
-)
+# of the package itself, wherever it is: the frames of what it calls are the user's
+_NOT_THE_USERS = (str(Path(__file__).parents[2]) + "/", "/pyspark/")
 
 
 class Consumer(Protocol):
@@ -277,10 +273,12 @@ def user_error(error: Exception, runtime: OperatorRuntime, record: Any) -> Headr
         if isinstance(error, UserFunctionError) and not error.step:
             error.step, error.uid = runtime.name, runtime.uid
             error.record = error.record or _preview(record)
+            error.machine = here()
         return error
     wrapped = user_code_error(error, f"the function of step {runtime.name!r}", record)
     wrapped.where = runtime.where
     wrapped.step, wrapped.uid = runtime.name, runtime.uid
+    wrapped.machine = here()
     return wrapped
 
 

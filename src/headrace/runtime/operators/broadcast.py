@@ -17,6 +17,7 @@ from headrace.runtime.operators.process import (
 )
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.pages.table import PagedTable
+from headrace.runtime.state.provider import state_named
 from headrace.runtime.state.recorded import Recorded, StateRecords
 from headrace.spi.state import StateSpec
 
@@ -157,10 +158,11 @@ class BroadcastStates:
 
     def flush(self) -> None:
         """Write what changed."""
-        for table in self.tables.values():
+        for name, table in self.tables.items():
             if table.opened:
                 self.records.write(str(table.name))
-            table.flush()
+            with state_named(name):
+                table.flush()
 
     def forget(self) -> None:
         """Drop what was read from the store."""

@@ -2,7 +2,6 @@
 
 In: late records, one at a time.  Out: one list of them for each list of records that came in; an
 exchange or a sink then encodes and writes them together.  Without a tag they are only counted.
-Used by runtime/windows/kit.py and runtime/operators/join.py
 """
 
 from __future__ import annotations

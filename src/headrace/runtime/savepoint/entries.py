@@ -21,6 +21,7 @@ from headrace.runtime.state.declared import DeclaredStates, spec_from_json, spec
 from headrace.runtime.state.layouts import layout_of
 from headrace.runtime.state.names_of_0_1 import spec_in_0_1
 from headrace.runtime.state.recorded import Recorded, record_key, recorded_in
+from headrace.runtime.state.size import SizedStore, store_sizes
 from headrace.spi.state import CLOCK
 
 if TYPE_CHECKING:
@@ -154,20 +155,22 @@ class ToldStates:
 def load(store: PageStore, entries: Iterable[SavedEntry]) -> int:
     """Put entries into the store of a subtask; how many there were."""
     targets: dict[tuple[str, str], Target] = {}
+    stores: dict[str, SizedStore] = {}  # by operator
     told = ToldStates()
     count = 0
     for entry in entries:
         place = (entry.operator, entry.state)
+        sized = stores.setdefault(entry.operator, SizedStore(store))
         if entry.is_description:
             told.hear(entry)
             if entry.key_group == RECORDED:
                 recorded = Recorded(**entry.value)
-                store.put(record_key("/".join(place)), recorded.to_bytes())
+                sized.put(record_key("/".join(place)), recorded.to_bytes())
             continue
         target = targets.get(place)
         if target is None:
             layout = layout_of(told.spec(*place))
-            target = targets[place] = layout.target(store, "/".join(place))
+            target = targets[place] = layout.target(sized, "/".join(place))
         if entry.part is not None:
             target.add(entry.key, entry.namespace, entry.value)
         else:
@@ -179,6 +182,7 @@ def load(store: PageStore, entries: Iterable[SavedEntry]) -> int:
     for each in targets.values():
         each.flush()
     told.write(store)
+    store_sizes(store, {uid: sized.size.total_bytes for uid, sized in stores.items()})
     return count
 
 

@@ -10,24 +10,21 @@ Next: runtime/state/declared.py, control/state_names.py
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from headrace.runtime.state.declared import DeclaredStates
 from headrace.runtime.state.recorded import Recorded, record_key
-from headrace.runtime.state.size import StateSize
+from headrace.runtime.state.size import SizedStore, StateSize, store_sizes, stored_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from headrace.common.opaque import JsonObject
     from headrace.runtime.pages.store import PageStore
     from headrace.spi.state import StateSpec
 
 _RECORD = record_key("").removeprefix(b"\0")
-# where a store says how large the state of each operator is
-_SIZES_KEY = b"task/sizes"
 
 
 class KeptStates:
@@ -68,7 +65,7 @@ class KeptStates:
         self._declared = DeclaredStates.of(self._store)
         declared = [self._declared.declare(uid, specs) for uid, specs in self._specs.items()]
         self._is_new = any(declared)
-        self._sizes = _stored_sizes(self._store)
+        self._sizes = stored_sizes(self._store)
         for uid, store in self._stores.items():
             store.forget(self._sizes.get(uid, 0))
 
@@ -79,7 +76,7 @@ class KeptStates:
             self._is_new = False
         sizes = {uid: store.size.total_bytes for uid, store in self._stores.items() if store.keeps}
         if sizes != self._sizes:
-            self._store.put(_SIZES_KEY, json.dumps(sizes).encode())
+            store_sizes(self._store, sizes)
             self._sizes = sizes
 
     def take_news(self) -> dict[str, dict[str, JsonObject]]:
@@ -88,8 +85,8 @@ class KeptStates:
         return {uid: states for uid, states in news.items() if states}
 
 
-class NoticingStore:
-    """A PageStore that passes everything on, and notices which states are in it.
+class NoticingStore(SizedStore):
+    """A SizedStore that notices which states are in it.
 
     Args:
         store: of the task.
@@ -106,9 +103,8 @@ class NoticingStore:
         *,
         keeps: bool = True,
     ) -> None:
-        self._store = store
+        super().__init__(store)
         self.keeps = keeps
-        self.size = StateSize()
         self._uid = uid
         self._state_of = state_of
         self._seen: set[bytes] = set()  # tables
@@ -121,24 +117,6 @@ class NoticingStore:
             self._notice(table, content if rest == _RECORD else None)
         self.size.put(key, content)
         self._store.put(key, content)
-
-    def get(self, key: bytes) -> bytes | None:
-        """The stored content, or None."""
-        content = self._store.get(key)
-        self.size.saw(key, content)
-        return content
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The stored contents of several keys."""
-        contents = self._store.get_many(keys)
-        for key, content in zip(keys, contents, strict=True):
-            self.size.saw(key, content)
-        return contents
-
-    def delete(self, key: bytes) -> None:
-        """Remove; unknown keys are ignored."""
-        self.size.delete(key)
-        self._store.delete(key)
 
     def _notice(self, table: bytes, record: bytes | None) -> None:
         self._seen.add(table)
@@ -161,9 +139,3 @@ class NoticingStore:
         self._seen.clear()
         self._news.clear()
         self.size = StateSize(stored_bytes)
-
-
-def _stored_sizes(store: PageStore) -> dict[str, int]:
-    content = store.get(_SIZES_KEY)
-    sizes: dict[str, int] = {} if content is None else json.loads(content)
-    return sizes

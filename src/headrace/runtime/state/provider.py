@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.common.clock import wall_clock
+from headrace.errors import UnserializableRecordError
 from headrace.runtime.pages.cells import PROCESS_MEMORY
 from headrace.runtime.pages.large import LargeTable
 from headrace.runtime.pages.limits import LIMITS
@@ -29,7 +31,7 @@ from headrace.runtime.state.ttl import (
 from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from headrace.api.state import (
         AggregatingStateDescriptor,
@@ -171,10 +173,25 @@ class StateProvider:
             state.look()
         for state in self._expiring.values():
             state.sweep()
-        for table in self._tables.values():
+        for name, table in self._tables.items():
             if table.opened:
                 self._records.write(str(table.name))
-            table.flush()
+            with state_named(name.removeprefix(USER_STATES.name)):
+                table.flush()
+
+
+@contextlib.contextmanager
+def state_named(name: str) -> Iterator[None]:
+    """Says of which state it is what cannot be written as bytes."""
+    try:
+        yield
+    except UnserializableRecordError as error:
+        raise UnserializableRecordError(
+            f"state {name!r} holds an object that cannot be written: {error.__cause__}",
+            fix="keep plain values in it (numbers, text, dicts, rows), and what such an object "
+            "can be made of; connections, locks and files are made in open() and kept in "
+            "attributes of the function",
+        ) from error.__cause__
 
 
 _KIND_OF = {

@@ -41,7 +41,8 @@ class CalcOperator(TableOperator):
         output_type: RowDataTypeInfo,
         projections: Sequence[Scalar],
         condition: Scalar | None = None,
-        session: ScalarSession | None = None,
+        *,
+        session: ScalarSession,
     ) -> None:
         super().__init__((input_type,), output_type)
         self.projector = Projector(projections, session)

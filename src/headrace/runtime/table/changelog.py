@@ -125,7 +125,7 @@ def changes_of_groups(
     before: bool,
     always: bool,
 ) -> ChangedLines:
-    """One change, at most, of every group: between its beginning and its end.
+    """One change, at most, of every group, in the order of the lines that came last.
 
     Args:
         segments: one for each group.
@@ -140,7 +140,8 @@ def changes_of_groups(
     if not always:
         updates &= differs(results, new, old)
     inserts, deletes = segments.fresh & is_left, ~segments.fresh & ~is_left
-    found = _in_order(np.arange(len(segments)), old, (inserts, updates, deletes), before=before)
+    arrival = np.argsort(segments.order[new])
+    found = _in_order(arrival, old, (inserts, updates, deletes), before=before)
     # what is new was counted in groups
     is_new = (found.kinds == INSERT) | (found.kinds == UPDATE_AFTER)
     values = np.where(is_new, new[found.lines], found.values)

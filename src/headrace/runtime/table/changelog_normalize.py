@@ -49,7 +49,7 @@ class ChangelogNormalizeOperator(KeyedTableOperator):
         before: bool = True,
         ttl_ms: int = 0,
         condition: Scalar | None = None,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__((input_type,), output_type)
         self.before = before

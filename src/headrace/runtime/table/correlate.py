@@ -59,7 +59,7 @@ class CorrelateOperator(TableOperator):
         *,
         condition: Scalar | None = None,
         left: bool = False,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__([input_type], output_type)
         self.function = function

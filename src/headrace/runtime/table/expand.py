@@ -42,7 +42,7 @@ class ExpandOperator(TableOperator):
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
         sets: Sequence[Sequence[Scalar]],
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__((input_type,), output_type)
         self.projectors = [Projector(projections, session) for projections in sets]

@@ -60,8 +60,8 @@ class GroupAggregateOperator(KeyedTableOperator):
         calls: the aggregates.
         before: whether consumers want the -U in front of each +U.
         ttl_ms: how long a group lasts after its last line; 0 for ever.
-        mini_batch: whether a group changes at most once a batch; so it does, as in PyFlink, where
-            there is an aggregate of the user.
+        mini_batch: whether a group changes at most once a batch: if the options say so, or only
+            joins see it; so it does, as in PyFlink, where there is an aggregate of the user.
         bundles: whether that is so: not with `python.fn-execution.bundle.size` 1.
         session: of the query.
     """
@@ -77,7 +77,7 @@ class GroupAggregateOperator(KeyedTableOperator):
         ttl_ms: int = 0,
         mini_batch: bool = False,
         bundles: bool = True,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__((input_type,), output_type)
         self.keys_at = tuple(keys)

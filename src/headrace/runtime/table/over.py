@@ -62,6 +62,7 @@ class OverSpec:
         following: in BATCH mode where it ends, likewise; 0 for the current line, None for all.
             A frame may begin behind the current line with a negative `preceding`, too.
         ttl_ms: after which time without a line a key is forgotten; 0 for never.
+        once: with another order than time whether results change at most once a batch.
     """
 
     calls: tuple[AggregateCall, ...]
@@ -71,6 +72,7 @@ class OverSpec:
     preceding: int | None = None
     following: int | None = 0
     ttl_ms: int = 0
+    once: bool = False
 
     def ordered_calls(self) -> tuple[AggregateCall, ...]:
         """The calls; those that look at the order have its columns as arguments."""
@@ -89,7 +91,7 @@ class OverOperator(TimedTableOperator):
         spec: OverSpec,
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__([input_type], output_type)
         self.spec = spec
@@ -223,7 +225,7 @@ def over_operator(
     spec: OverSpec,
     input_type: RowDataTypeInfo,
     output_type: RowDataTypeInfo,
-    session: ScalarSession | None = None,
+    session: ScalarSession,
     *,
     bounded: bool = False,
 ) -> OverOperator:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import datetime as dt
 from bisect import bisect_left, bisect_right
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import UnsupportedStepError
 from headrace.runtime.table.base import KeyedTableOperator
 from headrace.runtime.table.ordering import Ordering, apply_change
 from headrace.runtime.table.over import OverOperator
-from headrace.runtime.table.over_functions import LOOKING_AHEAD, over_function
+from headrace.runtime.table.over_functions import over_function
 from headrace.runtime.table.windows.states import WindowAggregates
 
 if TYPE_CHECKING:
@@ -156,25 +157,31 @@ def _shifted(value: Any, distance: int) -> Any:
 
 
 def _is_ahead(call: AggregateCall) -> bool:
-    return call.user is None and call.function.upper() in LOOKING_AHEAD
+    return call.user is None and call.function.upper() in _AHEAD
 
 
 def _numbers_lines(call: AggregateCall) -> bool:
-    return call.user is None and call.function.upper() in ("ROW_NUMBER", "LAG")
+    return call.user is None and call.function.upper() == "ROW_NUMBER"
 
 
 # --- functions that need all lines ---------------------------------------------------------------
 
 
-def _lead(call: AggregateCall, rows: list[Line], keys: list[Any]) -> list[Any]:
-    found = []
+def _neighbours(
+    call: AggregateCall, rows: list[Line], keys: list[Any], direction: int
+) -> list[Any]:
+    """LEAD, and LAG: the default stands for a line that is not there, not for its NULL."""
+    found: list[Any] = []
     for number, row in enumerate(rows):
         given = [row[place] for place in call.arguments]
         offset = given[1] if len(given) > 1 else 1
         default = given[2] if len(given) > 2 else None
-        ahead = number + offset
-        value = rows[ahead][call.arguments[0]] if 0 <= ahead < len(rows) else None
-        found.append(default if value is None else value)
+        if offset is None:
+            found.append(None)
+            continue
+        there = number + direction * offset
+        inside = 0 <= there < len(rows)
+        found.append(rows[there][call.arguments[0]] if inside else default)
     return found
 
 
@@ -200,7 +207,8 @@ def _cume_dist(call: AggregateCall, rows: list[Line], keys: list[Any]) -> list[A
 
 
 _AHEAD: dict[str, Callable[[AggregateCall, list[Line], list[Any]], list[Any]]] = {
-    "LEAD": _lead,
+    "LAG": partial(_neighbours, direction=-1),
+    "LEAD": partial(_neighbours, direction=1),
     "NTILE": _ntile,
     "PERCENT_RANK": _percent_rank,
     "CUME_DIST": _cume_dist,

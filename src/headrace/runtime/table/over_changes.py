@@ -5,7 +5,8 @@
 
 The lines of a key are kept in order; results are computed again from the changed place on.  Lines
 whose results stay the same are not touched.  Frames are all lines up to the current one (ROWS), or
-up to the last of its peers (RANGE), as in Flink.
+up to the last of its peers (RANGE), as in Flink.  Where only joins see the results, they are told
+once a batch (`OverSpec.once`), not line by line.
 In: any changes.  Next: runtime/table/sorted_rows.py
 """
 
@@ -22,14 +23,18 @@ from headrace.runtime.table.over import OverOperator
 from headrace.runtime.table.sorted_rows import SortedRows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from headrace.data.records import Records
     from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.table.lines import Lines
     from headrace.spi.state import StateSpec
 
     Line = tuple[Any, ...]
     Results = tuple[tuple[Any, ...], tuple[Any, ...]]
     """Values that are shown, and what else says that they changed."""
     Values = list[Results]
+    Change = tuple[Line, Results, int]
 
 
 class ChangingOverOperator(OverOperator):
@@ -54,25 +59,45 @@ class ChangingOverOperator(OverOperator):
 
     def process(self, records: Records, input: int) -> None:  # noqa: A002
         lines = self.lines(records)
-        known: dict[Any, tuple[list[Line], Values]] = {}
-        rows: list[Line] = []
-        values: Values = []
-        kinds: list[int] = []
         try:
-            for key, row, kind in zip(
-                self.line_keys(lines), lines.rows(), lines.kind_list(), strict=True
-            ):
-                for found, value, change in self._change(key, row, kind, known):
-                    rows.append(found)
-                    values.append(value)
-                    kinds.append(change)
+            changes = list(self._at_end(lines) if self.spec.once else self._after_each(lines))
         except Exception as error:
             raise self.failed(error) from error
-        self._emit(rows, values, kinds)
+        self._emit(changes)
+
+    def _after_each(self, lines: Lines) -> Iterator[Change]:
+        known: dict[Any, tuple[list[Line], Values]] = {}
+        for key, row, kind in self._keyed(lines):
+            yield from self._change(key, row, kind, known)
+
+    def _at_end(self, lines: Lines) -> Iterator[Change]:
+        """With `once`: results are computed when the lines of a batch are all in their places."""
+        known: dict[Any, tuple[list[Line], list[Results | None]]] = {}
+        for key, row, kind in self._keyed(lines):
+            kept = self.sorted.of(key)
+            if key not in known:
+                before = list(kept)
+                known[key] = (before, [*self._values(before)])
+            rows, old = known[key]
+            if kind in (INSERT, UPDATE_AFTER):
+                place = kept.add(row)
+                rows.insert(place, row)
+                old.insert(place, None)
+                continue
+            gone = kept.remove(row)
+            if gone is not None:
+                taken, told = rows.pop(gone), old.pop(gone)
+                if told is not None:
+                    yield taken, told, DELETE
+        for rows, old in known.values():
+            yield from self._changed(rows, old, self._values(rows), INSERT)
+
+    def _keyed(self, lines: Lines) -> Iterator[tuple[Any, Line, int]]:
+        return zip(self.line_keys(lines), lines.rows(), lines.kind_list(), strict=True)
 
     def _change(
-        self, key: Any, row: Line, kind: int, known: dict[Any, Any]
-    ) -> list[tuple[Line, Results, int]]:
+        self, key: Any, row: Line, kind: int, known: dict[Any, tuple[list[Line], Values]]
+    ) -> list[Change]:
         kept = self.sorted.of(key)
         if key not in known:
             before = list(kept)
@@ -82,8 +107,7 @@ class ChangingOverOperator(OverOperator):
             place = kept.add(row)
             rows.insert(place, row)
             new = self._values(rows)
-            aligned = [*old[:place], None, *old[place:]]
-            found = self._changed(rows, aligned, new, place, kind)
+            found = self._changed(rows, [*old[:place], None, *old[place:]], new, kind)
         else:
             gone = kept.remove(row)
             if gone is None:
@@ -91,18 +115,17 @@ class ChangingOverOperator(OverOperator):
             first = (rows[gone], old[gone], DELETE)
             del rows[gone]
             new = self._values(rows)
-            aligned = [*old[:gone], *old[gone + 1 :]]
-            found = [first, *self._changed(rows, aligned, new, None, kind)]
+            found = [first, *self._changed(rows, [*old[:gone], *old[gone + 1 :]], new, kind)]
         known[key] = (rows, new)
         return found
 
     def _changed(
-        self, rows: list[Line], old: list[Any], new: Values, place: int | None, kind: int
-    ) -> list[tuple[Line, Results, int]]:
-        """The new line at its place, and -U and +U of those whose results are others now."""
-        found: list[tuple[Line, Results, int]] = []
-        for number, (row, before, after) in enumerate(zip(rows, old, new, strict=True)):
-            if number == place:
+        self, rows: list[Line], old: Sequence[Results | None], new: Values, kind: int
+    ) -> list[Change]:
+        """The lines that had no result, and -U and +U of those whose results are others now."""
+        found: list[Change] = []
+        for row, before, after in zip(rows, old, new, strict=True):
+            if before is None:
                 found.append((row, after, kind))
             elif before != after:
                 found += [(row, before, UPDATE_BEFORE), (row, after, UPDATE_AFTER)]
@@ -125,9 +148,10 @@ class ChangingOverOperator(OverOperator):
                 values[number] = values[number + 1]
         return values
 
-    def _emit(self, rows: list[Line], values: Values, kinds: list[int]) -> None:
-        if not rows:
+    def _emit(self, changes: list[Change]) -> None:
+        if not changes:
             return
+        rows, values, kinds = zip(*changes, strict=True)
         inner = self.in_lines[0]
         columns = [inner.array(n, list(part)) for n, part in enumerate(zip(*rows, strict=True))]
         made = self.aggregates.columns_of_values([results for results, _ in values])

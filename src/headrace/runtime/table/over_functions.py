@@ -67,7 +67,7 @@ class RankFunction(_Forward):
 class LagFunction(_Forward):
     """LAG(value, how many lines before, default): (the value, the values up to now).
 
-    The default stands for a NULL, too: so it is in Flink.
+    The default stands for a line that is not there; a NULL that is there stays NULL.
     """
 
     def create(self) -> tuple[Any, tuple[Any, ...]]:
@@ -79,8 +79,7 @@ class LagFunction(_Forward):
         given: list[Any] = [*arguments, *(1, None)[len(arguments) - 1 :]]
         value, offset, default = given
         kept = (*state[1], value)[-(offset + 1) :]
-        found = kept[0] if len(kept) > offset else default
-        return (default if found is None else found, kept)
+        return (kept[0] if len(kept) > offset else default, kept)
 
     def value(self, state: tuple[Any, tuple[Any, ...]]) -> Any:
         return state[0]

@@ -25,7 +25,6 @@ from headrace.runtime.table.lines import DELETE, INSERT
 from headrace.runtime.table.user_functions import open_aggregates
 from headrace.runtime.table.vectors import as_true
 from headrace.runtime.table.views import VIEWS, ViewTables
-from headrace.scalars.session import ScalarSession
 from headrace.spi.state import StateSpec
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from headrace.runtime.operators.base import OperatorRuntime
     from headrace.runtime.table.lines import Lines
     from headrace.scalars.aggregates import AggregateCall
+    from headrace.scalars.session import ScalarSession
 
 ACCUMULATORS = StateSpec("accumulators", "table")
 
@@ -62,14 +62,14 @@ class TableAggregateOperator(KeyedTableOperator):
         *,
         before: bool = True,
         ttl_ms: int = 0,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__((input_type,), output_type)
         self.keys_at = tuple(keys)
         self.call = call
         self.before = before
         self.ttl_ms = ttl_ms
-        self.session = session or ScalarSession()
+        self.session = session
 
     def state_specs(self) -> tuple[StateSpec, ...]:
         return (*super().state_specs(), ACCUMULATORS, VIEWS)

@@ -18,7 +18,6 @@ from headrace.data.line_values import to_line_value
 from headrace.errors import UserFunctionError
 from headrace.runtime.operators.base import user_error
 from headrace.runtime.table.user_functions import function_context
-from headrace.scalars.session import ScalarSession
 from headrace.scalars.user_parts import user_reader
 from headrace.scalars.values import python_values
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from headrace.common.data_types import DataType
     from headrace.data.columns import ColumnCodec
     from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.scalars.session import ScalarSession
 
     Change = Callable[[Any], Any] | None
 
@@ -52,13 +52,13 @@ class UserTable:
         types: Sequence[DataType],
         results: Sequence[DataType],
         codecs: Sequence[ColumnCodec],
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         definition = getattr(user, "_definition", user)
         self.function = getattr(definition, "function", definition)
         self.types = tuple(types)
         self.codecs = tuple(codecs)
-        zone = (session or ScalarSession()).zone
+        zone = session.zone
         self._give = [user_reader(kind, zone) for kind in types]
         self._take = [to_line_value(kind) for kind in results]
         whole = len(types) == 1 and isinstance(types[0], RowType)

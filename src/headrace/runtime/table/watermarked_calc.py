@@ -53,7 +53,8 @@ class WatermarkedCalcOperator(CalcOperator):
         output_type: RowDataTypeInfo,
         projections: Sequence[Scalar],
         condition: Scalar | None = None,
-        session: ScalarSession | None = None,
+        *,
+        session: ScalarSession,
     ) -> None:
         place = len(input_type.get_field_names())
 
@@ -66,7 +67,7 @@ class WatermarkedCalcOperator(CalcOperator):
             output_type,
             [rewrite(scalar, instead) for scalar in projections],
             None if condition is None else rewrite(condition, instead),
-            session,
+            session=session,
         )
         calls = [part for each in (*projections, condition) if each for part in walk(each)]
         # a query has one time attribute, so that all calls have one type

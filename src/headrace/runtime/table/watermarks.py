@@ -60,7 +60,7 @@ class WatermarkOperator(TimestampsOperator):
         column: int,
         expression: Scalar,
         input_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
         *,
         idle_timeout_ms: int | None = None,
         on_event: bool = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.common import data_types as t
 from headrace.scalars import types as kinds
-from headrace.scalars.common_types import common_type
+from headrace.scalars.common_types import common_type, merged_type
 from headrace.scalars.functions.entry import NO_LITERAL, CallTypes, Operand
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def fitting(wanted: DataType, given: DataType) -> DataType | None:
     both_texts = kinds.is_character(wanted) and kinds.is_character(given)
     if both_texts or (kinds.is_binary(wanted) and kinds.is_binary(given)):
         return kinds.with_nullability(wanted, nullable)
-    common = common_type([wanted, given])
+    common = merged_type([wanted, given])
     if common is None or not kinds.same_type(common, wanted):
         return None
     return kinds.with_nullability(wanted, nullable)
@@ -184,7 +184,7 @@ def common_collections(kind: type[DataType], least: int, most: int | None = None
             return None
         if not all(isinstance(type_, kind) or kinds.is_null(type_) for type_ in types):
             return None
-        common = common_type(types)
+        common = merged_type(types)
         if common is None or not isinstance(common, kind):
             return None
         return CallTypes(tuple(_cast(common, operand) for operand in operands), common)

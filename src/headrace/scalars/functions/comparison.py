@@ -44,7 +44,7 @@ def _compared(operands: tuple[Operand, ...], *, ordered: bool) -> DataType | Non
     types = [operand.type for operand in operands]
     found: DataType | None = types[0]
     for other in types[1:]:
-        found = None if found is None else comparison_type(found, other)
+        found = None if found is None else comparison_type(found, other, ordered=ordered)
     if found is None or (ordered and not is_orderable(found)):
         return None
     return found

@@ -7,13 +7,14 @@ In: values with a type in common.  Out: one of them.  Next: scalars/lazy_parts.p
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 from headrace.scalars import types as kinds
-from headrace.scalars.common_types import common_type, comparison_type
+from headrace.scalars.common_types import comparison_type, is_mixed, merged_type
 from headrace.scalars.functions.comparison import has_kernel, is_orderable
 from headrace.scalars.functions.entry import BoundCall, CallTypes, FunctionEntry, Operand
 from headrace.scalars.functions.rules import BOOLEAN
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _common(operands: tuple[Operand, ...]) -> DataType | None:
-    found = common_type([operand.type for operand in operands])
+    found = merged_type([operand.type for operand in operands])
     return None if found is None or kinds.is_null(found) else found
 
 
@@ -54,6 +55,8 @@ def _if_rule(operands: tuple[Operand, ...]) -> CallTypes | None:
     common = _common(operands[1:]) if condition is not None else None
     if common is None or condition is None:
         return None
+    if is_mixed(operands[1].type, operands[2].type):
+        common = operands[1].type
     nullable = kinds.any_nullable(operand.type for operand in operands)
     return CallTypes((condition, common, common), kinds.with_nullability(common, nullable))
 
@@ -82,12 +85,16 @@ def _first(*values: Any) -> Any:
 
 
 def _greater(one: Any, other: Any) -> Any:
-    """NaN is the greatest number here."""
-    return other if other > one or other != other else one
+    """NaN is the greatest number here, and -0.0 is below 0.0."""
+    return other if other > one or other != other or _is_minus_zero(one, other) else one
 
 
 def _less(one: Any, other: Any) -> Any:
-    return other if other < one or one != one else one
+    return other if other < one or one != one or _is_minus_zero(other, one) else one
+
+
+def _is_minus_zero(value: Any, other: Any) -> bool:
+    return isinstance(value, float) and value == other == 0 and math.copysign(1, value) < 0
 
 
 def _extreme(choose: RowBody) -> RowBody:
@@ -105,6 +112,9 @@ def _extreme_kernel(*, greatest: bool) -> Callable[[BoundCall], ArrowBody | None
             taken = pc.greater(other, one) if greatest else pc.less(other, one)
             if floating:
                 taken = pc.or_(taken, pc.is_nan(other if greatest else one))
+                # a zero is told by its sign: 1 / -0.0 is below 0
+                below = pc.less(pc.divide(1.0, one if greatest else other), 0.0)
+                taken = pc.or_(taken, pc.and_(pc.equal(one, other), below))
             return pc.if_else(taken, other, one)
 
         return lambda *columns: reduce(choose, columns)

@@ -12,6 +12,7 @@ import string
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.common import data_types as t
@@ -159,8 +160,13 @@ def _unhex(text: str) -> bytes | None:
     return b"\0" + bytes.fromhex(text[1:]) if len(text) % 2 else bytes.fromhex(text)
 
 
+def _root(column: pa.Array) -> pa.Array:
+    return pc.add(pc.sqrt(column), 0.0)
+
+
 _PLAIN = (
-    _entry("SQRT", "The square root.", java(math.sqrt), pc.sqrt),
+    # Flink has SQRT as a power of 0.5, which is 0.0 of -0.0
+    _entry("SQRT", "The square root.", java(lambda x: math.sqrt(x) + 0.0), _root),
     _entry("LN", "The natural logarithm.", java(_log)),
     _entry("LOG10", "The logarithm to base 10.", java(_log10)),
     _entry("LOG2", "The logarithm to base 2.", java(_log2)),

@@ -102,7 +102,8 @@ def _float_row(result: DataType, rounding: str) -> RowBody:
     def run(value: float, places: int = 0) -> float:
         if not math.isfinite(value) or (places >= 0 and (abs(value) >= 2**53 or places > 400)):
             return value
-        found = float(_moved(Decimal(text(value)), places, rounding))
+        # Flink rounds decimal digits, which have no -0: so it is 0.0 of -0.4
+        found = float(_moved(Decimal(text(value)), places, rounding)) + 0.0
         return to_float32(found) if single else found
 
     return run
@@ -126,7 +127,10 @@ def _whole_row(rounding: str, floating: Callable[[float], Any]) -> Callable[[Bou
             return lambda value: fitted(value.to_integral_value(rounding, EXACT), precision, 0)
         if kinds.is_integral(call.result):
             return lambda value: value
-        return lambda value: float(floating(value)) if math.isfinite(value) else value
+        # a zero keeps the sign: Java's Math.ceil of -0.4 is -0.0
+        return lambda value: (
+            math.copysign(floating(value), value) if math.isfinite(value) else value
+        )
 
     return make
 

@@ -17,7 +17,7 @@ from headrace.common import data_types as t
 from headrace.errors import InvalidArgumentError
 from headrace.scalars import types as kinds
 from headrace.scalars.functions import string_kernels as kernels
-from headrace.scalars.functions.entry import CallTypes, FunctionEntry
+from headrace.scalars.functions.entry import FunctionEntry
 from headrace.scalars.functions.rules import (
     BINARY,
     INT,
@@ -31,7 +31,7 @@ from headrace.scalars.functions.rules import (
 
 if TYPE_CHECKING:
     from headrace.common.data_types import DataType
-    from headrace.scalars.functions.entry import Operand, Rule
+    from headrace.scalars.functions.entry import Rule
 
 _WORD = re.compile("[0-9A-Za-z]+")
 
@@ -45,19 +45,6 @@ def varying(type_: DataType) -> DataType:
 def first_as_varying(types: tuple[DataType, ...]) -> DataType:
     """The result is a VARCHAR as long as the first argument."""
     return varying(types[0])
-
-
-def null_with(rule: Rule, *places: int) -> Rule:
-    """The same rule, where only arguments at these places decide whether the result may be NULL."""
-
-    def narrowed(operands: tuple[Operand, ...]) -> CallTypes | None:
-        found = rule(operands)
-        if found is None:
-            return None
-        nullable = kinds.any_nullable(found.arguments[place] for place in places)
-        return CallTypes(found.arguments, kinds.with_nullability(found.result, nullable))
-
-    return narrowed
 
 
 def _longest(types: tuple[DataType, ...]) -> int:
@@ -412,7 +399,7 @@ ENTRIES = (
         "TRANSLATE",
         "The text with characters exchanged one by one.",
         "TRANSLATE(string, old, new)",
-        rule=one_of(_only_first_nullable := takes(STRING, STRING, STRING, gives=VARCHAR)),
+        rule=takes(STRING, STRING, STRING, gives=VARCHAR),
         row=translate,
         strict=False,
     ),

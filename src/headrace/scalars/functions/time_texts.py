@@ -35,7 +35,13 @@ from headrace.scalars.functions.rules import (
     one_of,
     takes,
 )
-from headrace.scalars.java_dates import date_pattern, format_wall, read_legacy, read_modern
+from headrace.scalars.java_dates import (
+    date_pattern,
+    format_instant,
+    format_wall,
+    read_legacy,
+    read_modern,
+)
 from headrace.scalars.session import zone_named
 
 if TYPE_CHECKING:
@@ -195,8 +201,7 @@ def _from_unixtime(call: BoundCall) -> RowBody:
     zone = call.session.zone
 
     def show(seconds: int, pattern: str = _DEFAULT) -> str:
-        wall = m.wall_from_instant(seconds * m.SECOND, zone)
-        return format_wall(wall, pattern, legacy=True, zone=zone)
+        return format_instant(seconds * m.SECOND, pattern, zone)
 
     return show
 
@@ -205,7 +210,7 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     instant = read_legacy(text, _DEFAULT, zone_named(source))
     if instant is None:
         return None
-    return format_wall(m.wall_from_instant(instant, zone_named(target)), _DEFAULT, legacy=True)
+    return format_instant(instant, _DEFAULT, zone_named(target))
 
 
 ENTRIES = (

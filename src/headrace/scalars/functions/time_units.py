@@ -24,7 +24,11 @@ from headrace.scalars.functions.entry import (
     FunctionEntry,
     Operand,
 )
-from headrace.scalars.functions.unit_kernels import extract_kernel, rounding_kernel
+from headrace.scalars.functions.unit_kernels import (
+    OF_AN_HOUR,
+    extract_kernel,
+    rounding_kernel,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +170,21 @@ def rounding_row(call: BoundCall, *, up: bool) -> RowBody:
     change = _by_clock(CLOCK_UNITS[unit], up=up) if unit in CLOCK_UNITS else _by_date(unit, up=up)
     if kinds.is_time(source):
         return lambda value, _: write(_within_day(change(read(value))))
+    if kinds.is_local_timestamp(source) and unit in OF_AN_HOUR:
+        return _rounded_instant(source.precision, read, change)  # type: ignore[attr-defined]
     return lambda value, _: write(change(read(value)))
+
+
+def _rounded_instant(
+    precision: int, read: Callable[[Any], int], change: Callable[[int], int]
+) -> RowBody:
+    """A point in time moved as far as what the clock shows: also where it shows an hour twice."""
+
+    def rounded(value: Any, _: str) -> Any:
+        wall = read(value)
+        return m.instant_of(m.instant_nanos(value) + change(wall) - wall, precision)
+
+    return rounded
 
 
 def _within_day(nanos: int) -> int:

@@ -46,6 +46,8 @@ _ROUNDED = {
     "QUARTER": "quarter",
     "YEAR": "year",
 }
+# Units within which no clock is changed: a point in time moves as far as what the clock shows.
+OF_AN_HOUR = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
 
 
 def extract_kernel(unit: str, source: DataType, session: ScalarSession) -> ArrowBody | None:
@@ -78,6 +80,11 @@ def rounding_kernel(call: BoundCall, *, up: bool) -> ArrowBody | None:
             found = within_years(pc.ceil_temporal(wall, unit=name))
         else:
             found = pc.floor_temporal(wall, unit=name, week_starts_monday=False)
-        return instant_column(found, zone) if local else found
+        if not local:
+            return found
+        if unit in OF_AN_HOUR:
+            moved = pc.add(column, pc.subtract(found, wall))
+            return within_years(moved) if up else moved
+        return instant_column(found, zone)
 
     return run

@@ -77,10 +77,10 @@ def _entries(item: Change) -> Change:
 
 
 def _exact(value: float) -> Any:
-    """A number with the digits that Java writes for it."""
+    """A number with the digits that Java writes for it, which have no -0."""
     from headrace.scalars.java_numbers import double_text
 
-    text = double_text(value)
+    text = double_text(abs(value) if value == 0 else value)
     return text if text in ("NaN", "Infinity", "-Infinity") else Decimal(text)
 
 

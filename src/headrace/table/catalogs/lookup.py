@@ -9,13 +9,16 @@ In: names.  Out: nodes.  Next: table/declared.py makes the nodes of a table
 from __future__ import annotations
 
 import importlib
+import traceback
 from typing import TYPE_CHECKING
 
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.io.importing import make_importable
 from headrace.rel.resolve.resolver import Resolver
 from headrace.scalars.aggregate_rules import is_aggregate
 from headrace.scalars.functions.registry import find
 from headrace.table.declared import scan_of
+from headrace.table.module import CORE
 from headrace.table.udf import UserDefinedFunctionWrapper, wrapped
 
 if TYPE_CHECKING:
@@ -109,13 +112,23 @@ class CatalogLookup:
     def find_function(self, path: Path) -> UserFunctionDefinition | None:
         """A function of the user; None if there is none, or if SQL has one of that name.
 
-        Of names without a database Flink's order holds: temporary system functions, SQL's own,
-        those of the current database.
+        Of names without a database Flink's order holds: temporary system functions, those of
+        modules (SQL's own are the module ``core``), those of the current database.
         """
-        if len(path) == 1 and not self.manager.is_system_function(path[0]) and _is_own(path[0]):
+        of_session = len(path) == 1 and self.manager.is_system_function(path[0])
+        if len(path) == 1 and not of_session:
+            for module in self.manager.modules.used:
+                if module == CORE and _is_own(path[0]):
+                    return None
+                function = self.manager.modules.function(module, path[0])
+                if function is not None:
+                    return function
+        found = self.manager.find_function(path if of_session else self._full(path))
+        if found is None:
             return None
-        found = self.manager.find_function(path if len(path) == 1 else self._full(path))
-        return None if found is None else definition_of(found)
+        if self._config is not None:
+            make_importable(self._config.get("python.files", ""))
+        return definition_of(found)
 
 
 def _is_own(name: str) -> bool:
@@ -144,7 +157,16 @@ def imported(name: str) -> UserFunctionDefinition:
     except (ImportError, AttributeError, ValueError) as error:
         raise InvalidArgumentError(
             f"there is no function {name!r}: {error}",
-            fix="name a variable that udf made, with its module; the module must be importable",
+            fix="name a variable that udf made, with its module; the module must be importable: "
+            "in the folder of the script, or named by python.files or add_python_file(path)",
+        ) from error
+    except Exception as error:  # the module's own code, which runs now
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise InvalidArgumentError(
+            f"the module of the function {name!r} cannot be imported: "
+            f"{type(error).__name__}: {error}",
+            where=f"{last.filename}:{last.lineno} {last.line}",
+            fix="correct the module: it is run when its function is created",
         ) from error
     if isinstance(found, type):
         found = found()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from headrace.table.catalogs import exceptions as x
 from headrace.table.catalogs.catalog import Catalog, GenericInMemoryCatalog
+from headrace.table.catalogs.modules import LoadedModules
 from headrace.table.catalogs.names import ObjectIdentifier
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class CatalogManager:
         self.temporary_tables: dict[ObjectIdentifier, CatalogBaseTable] = {}
         self.temporary_functions: dict[ObjectIdentifier, CatalogFunction] = {}
         self.system_functions: dict[str, CatalogFunction] = {}
+        self.modules = LoadedModules()
 
     # --- catalogs ----------------------------------------------------------------------------
 
@@ -86,8 +88,8 @@ class CatalogManager:
 
     def use_catalog(self, name: str | None) -> None:
         """Make a catalog the current one, and its default database."""
-        self.current_catalog = name
         self.current_database = None if name is None else self.catalog(name).get_default_database()
+        self.current_catalog = name
 
     def use_database(self, name: str | None) -> None:
         """Make a database of the current catalog the current one."""
@@ -100,6 +102,16 @@ class CatalogManager:
                     fix=f"there are: {', '.join(catalog.list_databases())}",
                 )
         self.current_database = name
+
+    def drop_database(self, path: Path, *, ignore_if_not_exists: bool, cascade: bool) -> None:
+        """Remove a database that is not the current one."""
+        catalog, name = self.database_path(path)
+        if (catalog, name) == (self.current_catalog, self.current_database):
+            raise x.CatalogException(
+                f"Cannot drop the database {name}, it is currently in use.",
+                fix="use another database first: USE ...",
+            )
+        self.catalog(catalog).drop_database(name, ignore_if_not_exists, cascade)
 
     def _current(self, what: str, name: str | None) -> str:
         if name is None:
@@ -305,19 +317,21 @@ class CatalogManager:
             del self.temporary_functions[held]
         return bool(found)
 
-    def user_functions(self) -> list[str]:
-        """The names of all functions of users that the current database sees."""
-        place = [self.current_catalog, self.current_database]
-        found = set(self.system_functions)
-        found |= {
+    def user_functions(self, catalog: str | None = None, database: str | None = None) -> list[str]:
+        """The names of all functions of users that a database sees; the current one by default.
+
+        A name stands there twice if both the session and the database have it.
+        """
+        catalog, database = catalog or self.current_catalog, database or self.current_database
+        found = {
             held.get_object_name()
             for held in self.temporary_functions
-            if held.to_list()[:2] == place
+            if held.to_list()[:2] == [catalog, database]
         }
-        catalog = self.catalogs.get(self.current_catalog or "")
-        if catalog is not None and catalog.database_exists(self.current_database or ""):
-            found |= set(catalog.list_functions(self.current_database or ""))
-        return sorted(found)
+        known = self.catalogs.get(catalog or "")
+        if known is not None and known.database_exists(database or ""):
+            found |= set(known.list_functions(database or ""))
+        return sorted([*self.system_functions, *found])
 
 
 def _same(one: ObjectIdentifier, other: ObjectIdentifier) -> bool:

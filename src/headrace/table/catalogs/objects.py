@@ -96,7 +96,7 @@ class ViewQuery:
     """What a view shows.
 
     Attributes:
-        text: its query, as its author wrote it; "" for a view of the Table API.
+        text: its query, with full names and without stars; "" for a view of the Table API.
         node: the parsed query.
         catalog, database: the current ones when it was made, in which its names are looked up.
         columns: their names, if they were said.

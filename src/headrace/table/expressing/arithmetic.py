@@ -190,6 +190,12 @@ class NumberExpressions(ExpressionBase):
         if isinstance(first_element_or_table, Table):
             if remaining_elements:
                 raise InvalidArgumentError("in_ takes one table, or values", fix="leave them out")
+            names = [field.name for field in first_element_or_table._rel.schema]
+            if len(names) != 1:
+                raise InvalidArgumentError(
+                    f"in_ takes a table of one column, and this one has {', '.join(names)}",
+                    fix="choose one with select(...)",
+                )
             query = RelationQuery(first_element_or_table._rel)
             return expression(InQuery(self._value, query), f"in({self}, {first_element_or_table})")
         items = [operand(each) for each in (first_element_or_table, *remaining_elements)]

@@ -152,6 +152,8 @@ def _alter_catalog(env: TableEnvironment, statement: d.AlterStatement) -> TableR
         case d.SetOptionsAction(options=given):
             options.update(dict(given))
         case d.ResetOptionsAction(keys=keys):
+            if not keys:
+                raise InvalidArgumentError("ALTER CATALOG RESET does not support empty key")
             if "type" in keys:
                 raise InvalidArgumentError("ALTER CATALOG RESET does not support changing 'type'")
             for key in keys:

@@ -40,9 +40,9 @@ def drop_catalog(env: TableEnvironment, statement: DropStatement) -> TableResult
 
 def drop_database(env: TableEnvironment, statement: DropStatement) -> TableResult:
     """DROP DATABASE."""
-    manager = env._manager
-    catalog, name = manager.database_path(statement.name.parts)
-    manager.catalog(catalog).drop_database(name, statement.if_exists, statement.cascade)
-    if (catalog, name) == (manager.current_catalog, manager.current_database):
-        manager.current_database = None
+    env._manager.drop_database(
+        statement.name.parts,
+        ignore_if_not_exists=statement.if_exists,
+        cascade=statement.cascade,
+    )
     return ok_result()

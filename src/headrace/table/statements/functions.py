@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.io.importing import make_importable
 from headrace.table.catalogs import exceptions as x
+from headrace.table.catalogs.lookup import definition_of
 from headrace.table.catalogs.objects import CatalogFunction, FunctionParts
 from headrace.table.table_result import TableResult, ok_result
 
@@ -26,14 +28,21 @@ def _function(statement: CreateFunction | AlterFunction) -> CatalogFunction:
     return CatalogFunction(FunctionParts(statement.class_name, language, tuple(options)))
 
 
+def _checked(env: TableEnvironment, function: CatalogFunction) -> CatalogFunction:
+    """The function, once its module was imported and has it; Flink finds out at its first use."""
+    make_importable(env.get_config().get("python.files", ""))
+    definition_of(function)
+    return function
+
+
 def create_function(env: TableEnvironment, statement: CreateFunction) -> TableResult:
     """CREATE [TEMPORARY [SYSTEM]] FUNCTION."""
-    function, manager = _function(statement), env._manager
     if statement.resources:
         raise UnsupportedStepError(
             "USING JAR is not supported: functions are written in Python",
             fix="add_python_file(path) sends a module to the workers",
         )
+    function, manager = _checked(env, _function(statement)), env._manager
     if statement.system:
         name = statement.name.parts[-1]
         manager.create_system_function(name, function, ignore_if_exists=statement.if_not_exists)
@@ -54,7 +63,7 @@ def alter_function(env: TableEnvironment, statement: AlterFunction) -> TableResu
     identifier = env._manager.qualify(statement.name.parts)
     catalog = env._manager.catalog(identifier.get_catalog_name())
     path = identifier.to_object_path()
-    catalog.alter_function(path, _function(statement), statement.if_exists)
+    catalog.alter_function(path, _checked(env, _function(statement)), statement.if_exists)
     return ok_result()
 
 

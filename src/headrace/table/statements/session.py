@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.common.configuration import checked_setting
 from headrace.common.data_types import DataTypes
-from headrace.errors import UnsupportedStepError
+from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.table.catalogs.modules import MODULES
 from headrace.table.table_result import TableResult, content_result, ok_result
 
 if TYPE_CHECKING:
@@ -59,19 +61,31 @@ def jar(env: TableEnvironment, statement: JarStatement) -> TableResult:
     """ADD JAR, for Spark."""
     if statement.action == "REMOVE":
         raise UnsupportedStepError("REMOVE JAR is not supported", fix="start a new session")
+    path = statement.path.removeprefix("file://")
+    if "://" not in path and not Path(path).is_file():
+        what = "a folder" if Path(path).is_dir() else "not there"
+        raise InvalidArgumentError(
+            f"the jar {path!r} cannot be added: it is {what}",
+            fix="name a jar file, by its absolute path or by one from the working directory",
+        )
     env._env.add_jars(statement.path)
     return ok_result()
 
 
 def load_module(env: TableEnvironment, statement: LoadModule) -> TableResult:
-    """LOAD MODULE: refused."""
-    raise UnsupportedStepError(
-        f"the module {statement.name!r} cannot be loaded: headrace has 'core' only",
-        fix="register functions: CREATE FUNCTION f AS 'module.name' LANGUAGE PYTHON",
-    )
+    """LOAD MODULE: one that an installed package offers."""
+    options = dict(statement.options)
+    if "type" in options:
+        raise InvalidArgumentError(
+            f"Option 'type' = '{options['type']}' is not supported since module name is used to "
+            "find module",
+            fix=f"LOAD MODULE {options['type']}",
+        )
+    env.load_module(statement.name, MODULES.new(statement.name, options))
+    return ok_result()
 
 
 def unload_module(env: TableEnvironment, statement: UnloadModule) -> TableResult:
-    """UNLOAD MODULE: refused."""
+    """UNLOAD MODULE."""
     env.unload_module(statement.name)
     return ok_result()

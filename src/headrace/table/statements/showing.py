@@ -15,6 +15,7 @@ from headrace.table.catalogs import exceptions as x
 from headrace.table.catalogs.names import ObjectIdentifier
 from headrace.table.declared import resolved_schema
 from headrace.table.statements.creations import catalog_text, database_text, table_text, view_text
+from headrace.table.statements.function_facts import function_facts
 from headrace.table.table_result import TableResult, content_result
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def _databases(env: TableEnvironment, statement: ShowStatement) -> TableResult:
 
 
 def _functions(env: TableEnvironment, statement: ShowStatement) -> TableResult:
-    names = env.list_functions()
-    if statement.what.startswith("USER"):
-        names = env.list_user_defined_functions()
+    names = env._manager.user_functions(*_place(env, statement))
+    if not statement.what.startswith("USER"):
+        names = sorted({*env._manager.modules.function_names(), *names})
     return _names("function name", names, statement.pattern)
 
 
@@ -191,7 +192,7 @@ def describe(env: TableEnvironment, statement: DescribeStatement) -> TableResult
         case "DATABASE":
             return _describe_database(env, statement)
         case "FUNCTION":
-            return _describe_function(env, statement)
+            return _info(function_facts(env, statement.name.parts, extended=statement.extended))
         case _:
             raise UnsupportedStepError(
                 f"DESCRIBE {statement.kind} is not supported: headrace has none", fix="leave it out"
@@ -239,6 +240,9 @@ def column_rows(env: TableEnvironment, found: FoundTable) -> list[tuple[Any, ...
     resolved = resolved_schema(schema, rel)
     shown_key = f"PRI({', '.join(keys)})"
     times = {field.name: field.time for field in rel.schema}
+    if not env._streaming:
+        # nothing waits for watermarks there
+        times = {k: None if v is n.TimeAttribute.ROWTIME else v for k, v in times.items()}
     marks = {
         spec.get_rowtime_attribute(): spec.get_watermark_expression().as_summary_string()
         for spec in resolved.get_watermark_specs()
@@ -284,24 +288,4 @@ def _describe_database(env: TableEnvironment, statement: DescribeStatement) -> T
     rows.append(("comment", database.get_comment() or ""))
     if statement.extended:
         rows += [(f"option:{k}", v) for k, v in sorted(database.get_properties().items())]
-    return _info(rows)
-
-
-def _describe_function(env: TableEnvironment, statement: DescribeStatement) -> TableResult:
-    found = env._manager.find_function(statement.name.parts)
-    name = statement.name.parts
-    system = len(name) == 1 and name[0].lower() in env._manager.system_functions
-    if found is None:
-        from headrace.table.function_names import built_in_functions
-
-        if name[-1].lower() not in built_in_functions():
-            raise x.FunctionNotExistException(f"Function {'.'.join(name)} does not exist.")
-        return _info([("is system function", "true"), ("is temporary", "false")])
-    temporary = system or any(found is held for held in env._manager.temporary_functions.values())
-    rows = [
-        ("is system function", str(system).lower()),
-        ("is temporary", str(temporary).lower()),
-        ("class name", found.get_class_name()),
-        ("function language", found.get_function_language()),
-    ]
     return _info(rows)

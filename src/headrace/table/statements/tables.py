@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.errors import InvalidArgumentError, UnsupportedStepError
+from headrace.rel.resolve.spelling import spelled_out
 from headrace.rel.resolve.type_names import data_type
 from headrace.sql import ddl_ast as d
 from headrace.sql.render import render
@@ -257,9 +258,10 @@ def create_view(env: TableEnvironment, statement: d.CreateView) -> TableResult:
 def view_of(env: TableEnvironment, query: SqlQuery, columns: tuple[str, ...]) -> ViewQuery:
     """What a view shows, with the place in which its names are looked up."""
     manager = env._manager
+    spelled = spelled_out(query, lambda each: env._resolver().query(each))
     return ViewQuery(
-        render(query),
-        query,
+        render(spelled),
+        spelled,
         manager.current_catalog or "",
         manager.current_database or "",
         columns,

@@ -12,6 +12,8 @@ from oracle.sql.cases import (
     joins,
     match_refusals,
     matches,
+    names,
+    neighbours,
     nested,
     rank_edges,
     ranks,
@@ -22,6 +24,7 @@ from oracle.sql.cases import (
     subquery_edges,
     types,
     window_edges,
+    window_queries,
     windows,
     zones,
 )
@@ -39,6 +42,8 @@ GROUPS: dict[str, dict[str, SqlCase]] = {
         joins,
         match_refusals,
         matches,
+        neighbours,
+        names,
         nested,
         rank_edges,
         ranks,
@@ -49,6 +54,7 @@ GROUPS: dict[str, dict[str, SqlCase]] = {
         subquery_edges,
         types,
         window_edges,
+        window_queries,
         windows,
         zones,
     )

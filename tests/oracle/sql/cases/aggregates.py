@@ -19,6 +19,7 @@ AGGREGATES = {
     "filters": "COUNT(*) FILTER (WHERE f), SUM(a) FILTER (WHERE b > 15), "
     "COUNT(DISTINCT a) FILTER (WHERE f)",
     "sum0": "SUM(a) + COUNT(*), SUM(a) * 2",
+    "or_zero": "$SUM0(a), `$SUM0`(b), $SUM0(d), $SUM0(p), $SUM0(DISTINCT a), $SUM0(a) FILTER (WHERE f)",
 }
 
 CASES = [
@@ -27,6 +28,12 @@ CASES = [
     *(SqlCase(f"global_{name}", f"SELECT {AGGREGATES[name]} FROM orders")
       for name in ("count", "sum", "avg", "min_max", "distinct_counts", "filters")),
     SqlCase("global_nothing", "SELECT COUNT(*), SUM(a), MAX(k) FROM orders WHERE id > 100"),
+    SqlCase("global_or_zero", f"SELECT {AGGREGATES['or_zero']} FROM orders"),
+    SqlCase("global_or_zero_nothing", "SELECT $SUM0(a), $SUM0(d), $SUM0(p) FROM orders WHERE id > 100", modes=("batch",)),
+    SqlCase("or_zero_types", "SELECT $SUM0(CAST(a AS TINYINT)), $SUM0(CAST(a AS SMALLINT)), $SUM0(CAST(a AS FLOAT)) FROM orders",
+        modes=("streaming",)),
+    SqlCase("or_zero_no_such_name", "SELECT SUM0(a) FROM orders", refused=True),
+    SqlCase("or_zero_of_text", "SELECT $SUM0(k) FROM orders", refused=True),
     SqlCase("group_nothing", "SELECT k, COUNT(*) FROM orders WHERE id > 100 GROUP BY k"),
     SqlCase("distinct", "SELECT DISTINCT k, a FROM orders"),
     SqlCase("distinct_one", "SELECT DISTINCT k FROM orders"),

@@ -35,6 +35,13 @@ CASES = [
     of("nested_unnest_rows", "SELECT id, u1, u2 FROM boxes CROSS JOIN UNNEST(lr) AS u (u1, u2)"),
     of("nested_casts", "SELECT CAST(r AS STRING), CAST(l AS STRING), CAST(m AS STRING), CAST(lr AS STRING), CAST(CAST(l AS ARRAY<BIGINT>) AS "
         "STRING), CAST(CAST(r AS ROW<a BIGINT, b ROW<c STRING, d STRING>>) AS STRING) FROM boxes"),
+    of("nested_star_of_subquery", "SELECT x, s FROM (SELECT boxes.r.*, boxes.r.y.* FROM boxes) WHERE x > 3"),
+    of("nested_star_of_nothing", "SELECT t.r.* FROM (SELECT id, CAST(NULL AS ROW<x INT, y STRING>) AS r FROM orders) AS t"),
+    of("nested_star_of_number", "SELECT boxes.id.* FROM boxes", refused=True),
+    of("nested_star_of_array", "SELECT boxes.l.* FROM boxes", refused=True),
+    of("nested_star_unknown", "SELECT boxes.r.nope.* FROM boxes", refused=True),
+    of("nested_star_ungrouped", "SELECT boxes.r.* FROM boxes GROUP BY id", refused=True),
+    over("nested_changes_star", "SELECT id, shops.r.* FROM shops"),
     over("nested_changes_group", "SELECT CAST(r AS STRING), c FROM (SELECT r, COUNT(*) AS c FROM shops GROUP BY r)"),
     over("nested_changes_unnest", "SELECT id, e FROM shops CROSS JOIN UNNEST(l) AS u (e)"),
 ]  # fmt: skip

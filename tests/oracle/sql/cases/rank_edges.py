@@ -99,10 +99,17 @@ CASES = [
         compare="table"),
     SqlCase("over_batch_nulls", "SELECT id, SUM(b) OVER (PARTITION BY k ORDER BY a), COUNT(b) OVER (ORDER BY b DESC), RANK() OVER (PARTITION BY k "
         "ORDER BY a DESC), FIRST_VALUE(b) OVER (PARTITION BY k ORDER BY id), LAST_VALUE(b) OVER (PARTITION BY k ORDER BY id), "
-        "LAG(b, 1, CAST(-1 AS BIGINT)) OVER (ORDER BY id), PERCENT_RANK() OVER (ORDER BY a) FROM orders", modes=("batch",)),
+        "LAG(b, 1) OVER (ORDER BY id), PERCENT_RANK() OVER (ORDER BY a) FROM orders", modes=("batch",)),
     SqlCase("over_batch_range", "SELECT id, SUM(a) OVER (ORDER BY id RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING), AVG(d) OVER (ORDER BY id ROWS BETWEEN "
         "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING), MAX(a) OVER (PARTITION BY f ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING), "
         "MIN(a) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM orders", modes=("batch",)),
+    *(SqlCase(f"over_batch_{name.lower()}_ties", f"SELECT id, k, a, {name}() OVER (ORDER BY a), {name}() OVER (PARTITION BY k ORDER BY a "
+        f"DESC), {name}() OVER (PARTITION BY a ORDER BY k) FROM orders", modes=("batch",))
+      for name in ("PERCENT_RANK", "CUME_DIST", "RANK", "DENSE_RANK")),
+    SqlCase("over_batch_ranks_together", "SELECT a, PERCENT_RANK() OVER (ORDER BY a), CUME_DIST() OVER (ORDER BY a), RANK() OVER (ORDER BY a) "
+        "FROM orders", modes=("batch",)),
+    SqlCase("over_batch_ranks_first", "SELECT a, CUME_DIST() OVER (ORDER BY a), RANK() OVER (ORDER BY a), PERCENT_RANK() OVER (ORDER BY a) FROM "
+        "orders", modes=("batch",)),
     SqlCase("rank_batch", "SELECT id, a, n FROM (SELECT *, RANK() OVER (PARTITION BY k ORDER BY a DESC) AS n FROM orders) WHERE n <= 1",
         modes=("batch",)),
 ]  # fmt: skip

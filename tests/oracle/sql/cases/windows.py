@@ -98,6 +98,23 @@ CASES = [
         "'4' SECOND)"),
     windowed("group_tumble_all", "SELECT TUMBLE_ROWTIME(ts, INTERVAL '10' SECOND), COUNT(*) "
         "FROM bids GROUP BY TUMBLE(ts, INTERVAL '10' SECOND)"),
+    # in BATCH mode any TIMESTAMP will do
+    *(windowed(f"group_{name}_plain", f"SELECT {start}, COUNT(*), SUM(id) FROM typed GROUP BY {window}",
+        "typed", modes=("batch",)) for name, start, window in (
+            ("tumble", "TUMBLE_START(ts, INTERVAL '1' DAY), TUMBLE_ROWTIME(ts, INTERVAL '1' DAY)", "TUMBLE(ts, INTERVAL '1' DAY)"),
+            ("hop", "HOP_START(ts, INTERVAL '1' DAY, INTERVAL '2' DAY)", "HOP(ts, INTERVAL '1' DAY, INTERVAL '2' DAY)"))),
+    windowed("group_tumble_key_plain", "SELECT id, TUMBLE_START(ts, INTERVAL '1' DAY), COUNT(*) FROM typed GROUP BY id, TUMBLE(ts, "
+        "INTERVAL '1' DAY)", "typed", modes=("batch",)),
+    windowed("group_hop_key_plain", "SELECT id, HOP_START(ts, INTERVAL '1' DAY, INTERVAL '2' DAY), COUNT(*) FROM typed GROUP BY id, "
+        "HOP(ts, INTERVAL '1' DAY, INTERVAL '2' DAY)", "typed", modes=("batch",)),
+    windowed("group_session_batch", "SELECT item, SESSION_START(ts, INTERVAL '4' SECOND), COUNT(*) FROM bids GROUP BY item, SESSION(ts, "
+        "INTERVAL '4' SECOND)", modes=("batch",), refused=True),
+    windowed("session_tvf_batch", f"SELECT item, window_start, COUNT(*) FROM {of_bids('session')} GROUP BY item, window_start, "
+        "window_end", modes=("batch",), refused=True),
+    windowed("group_proctime_batch", "SELECT COUNT(*) FROM (SELECT id, PROCTIME() AS pt FROM orders) GROUP BY TUMBLE(pt, INTERVAL '1' "
+        "DAY)", "orders", modes=("batch",), refused=True),
+    windowed("group_tumble_number", "SELECT COUNT(*) FROM typed GROUP BY TUMBLE(id, INTERVAL '1' DAY)", "typed", modes=("batch",),
+        refused=True),
     windowed("tumble_ltz", "SELECT k, CAST(window_start AS STRING), CAST(window_end AS STRING), "
         "SUM(v) FROM TABLE(TUMBLE(TABLE moments, DESCRIPTOR(ts), INTERVAL '1' DAY)) GROUP BY k, "
         "window_start, window_end", "moments", options=ZONE),
@@ -120,6 +137,8 @@ _BATCH = {
     "window_top",
     "window_inner_join",
     "tumble_ltz",
+    "group_hop",
+    "group_tumble_all",
 }
 CASES = [
     case if case.name in _BATCH or case.modes == ("batch",) else replace(case, modes=("streaming",))

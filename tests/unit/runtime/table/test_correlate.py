@@ -15,6 +15,7 @@ from headrace.runtime.table.correlate import UNNEST, UNNEST_WITH_ORDINALITY, Cor
 from headrace.runtime.table.user_tables import UserTable
 from headrace.runtime.table.watermarks import WatermarkOperator
 from headrace.scalars.nodes import Ref
+from headrace.scalars.session import ScalarSession
 from table_operators import INT, STRING, T3, OperatorRun, lines_of
 
 ARRAY = DataTypes.ARRAY(INT)
@@ -28,7 +29,7 @@ def run(kind: Any, made: list[Any], lines: list[Any], **options: Any) -> list[An
     arguments = options.pop("arguments", [Ref(1, kind)])
     operator = CorrelateOperator(
         function, arguments, lines_of(STRING, kind, changes=True),
-        lines_of(STRING, kind, *made, changes=True), **options,
+        lines_of(STRING, kind, *made, changes=True), **options, session=ScalarSession()
     )  # fmt: skip
     job = OperatorRun(operator)
     job.lines(lines)
@@ -120,8 +121,14 @@ def test_a_result_of_the_wrong_width_is_named() -> None:
     ],
 )
 def test_results_have_the_forms_that_pyflink_takes(result: Any, expected: list[Any]) -> None:
-    found = UserTable(Gives(result), [STRING], [STRING], [column_of(STRING)])
-    found.open(OperatorRun(WatermarkOperator(0, Ref(0, T3), lines_of(T3))).operator.runtime)
+    found = UserTable(
+        Gives(result), [STRING], [STRING], [column_of(STRING)], session=ScalarSession()
+    )
+    found.open(
+        OperatorRun(
+            WatermarkOperator(0, Ref(0, T3), lines_of(T3), session=ScalarSession())
+        ).operator.runtime
+    )
     places, columns = found.call([pa.array(["x"])], 1)
     assert columns[0].to_pylist() == expected
     assert places.tolist() == [0] * len(expected)

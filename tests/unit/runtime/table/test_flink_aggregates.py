@@ -13,6 +13,7 @@ import table_cases as cases
 from headrace.common.data_types import DataTypes as D
 from headrace.runtime.table.group_aggregate import GroupAggregateOperator
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 from table_operators import OperatorRun, lines_of, play
 
 GOLDEN: dict[str, Any] = json.loads(
@@ -46,6 +47,7 @@ def operator(calls: list[cases.Call], *, changes: bool, grouped: bool) -> GroupA
         lines_of(*keys, *(call.type for call in made), changes=True),
         (0,) if grouped else (),
         made,
+        session=ScalarSession(),
     )
 
 

@@ -29,6 +29,7 @@ from headrace.runtime.table.windows.rank import WindowRankOperator
 from headrace.runtime.table.windows.whole import WindowPlaces
 from headrace.scalars.aggregates import AggregateCall
 from headrace.scalars.nodes import Ref
+from headrace.scalars.session import ScalarSession
 from oracle.operator_cases import LINES
 from table_operators import BIGINT, END, INT, STRING, T3, OperatorRun, W, at, every_way, lines_of
 
@@ -206,6 +207,7 @@ def test_window_aggregates(name: str) -> None:
         ("start", "end"),
         lines_of(*TABLE),
         lines_of(STRING, *(call.type for call in CALLS), T3, T3),
+        session=ScalarSession(),
     )
     assert by_key(found(operator, lines(), (K,), (0, 1, 2, 3, 4, 5))) == by_key(told(name))
 
@@ -270,7 +272,7 @@ FRAMES: dict[str, dict[str, Any]] = {
 def test_over(name: str) -> None:
     spec = OverSpec(CALLS, TIME, **FRAMES[name])
     out = lines_of(*TABLE, *(call.type for call in CALLS))
-    operator = over_operator(spec, lines_of(*TABLE), out)
+    operator = over_operator(spec, lines_of(*TABLE), out, session=ScalarSession())
     given = found(operator, lines(), (K,), (K, V, TS, 4, 5, 6))
     assert by_key(given) == by_key(told(name))
 
@@ -278,13 +280,18 @@ def test_over(name: str) -> None:
 def test_over_functions() -> None:
     rank_call = AggregateCall("RANK", (), BIGINT)
     operator = over_operator(
-        OverSpec((rank_call,), TIME), lines_of(*TABLE), lines_of(*TABLE, BIGINT)
+        OverSpec((rank_call,), TIME),
+        lines_of(*TABLE),
+        lines_of(*TABLE, BIGINT),
+        session=ScalarSession(),
     )
     given = found(operator, lines(), (K,), (K, V, TS, 4))
     assert by_key(given) == by_key(told("over_rank"))
     lag = AggregateCall("LAG", (V, 4, 5), INT)
     columns = (*TABLE, INT, INT)
-    operator = over_operator(OverSpec((lag,), TIME), lines_of(*columns), lines_of(*columns, INT))
+    operator = over_operator(
+        OverSpec((lag,), TIME), lines_of(*columns), lines_of(*columns, INT), session=ScalarSession()
+    )
     script = [line if isinstance(line, W) else (*line, 2, -1) for line in lines()]
     given = found(operator, script, (K,), (K, V, TS, 6))
     assert by_key(given) == by_key(told("over_lag"))
@@ -295,7 +302,10 @@ def test_over_another_column(name: str, place: int) -> None:
     call = AggregateCall("SUM", (2,), BIGINT)
     spec = OverSpec((call,), (up(place),), domain="other", rows=name == "over_other")
     operator = over_operator(
-        spec, lines_of(*SUMS, changes=True), lines_of(*SUMS, BIGINT, changes=True)
+        spec,
+        lines_of(*SUMS, changes=True),
+        lines_of(*SUMS, BIGINT, changes=True),
+        session=ScalarSession(),
     )
     assert by_key(found(operator, script_of(name), (0,), (0, 1, 2, 3))) == by_key(told(name))
 
@@ -314,7 +324,7 @@ def test_unnest() -> None:
     def run(function: str, made: tuple[Any, ...], given: list[Any], *, left: bool) -> list[Any]:
         operator = CorrelateOperator(
             function, [Ref(2, array)], lines_of(STRING, INT, array),
-            lines_of(STRING, INT, array, *made), left=left,
+            lines_of(STRING, INT, array, *made), left=left, session=ScalarSession()
         )  # fmt: skip
         job = OperatorRun(operator)
         job.lines(given)

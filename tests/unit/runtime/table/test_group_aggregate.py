@@ -18,6 +18,7 @@ from headrace.runtime.table.expand import ExpandOperator
 from headrace.runtime.table.group_aggregate import GroupAggregateOperator
 from headrace.scalars.aggregates import AggregateCall
 from headrace.scalars.nodes import Literal, Ref
+from headrace.scalars.session import ScalarSession
 from table_operators import BIGINT, INT, STRING, OperatorRun, every_way, lines_of, play, whole_input
 
 COUNT = AggregateCall("COUNT", (), BIGINT)
@@ -33,13 +34,14 @@ def group_by(*calls: AggregateCall, changes: bool = False, **options: Any) -> An
         (0,),
         calls,
         **options,
+        session=ScalarSession(),
     )
 
 
 def overall(*calls: AggregateCall, **options: Any) -> Any:
     return GroupAggregateOperator(
         lines_of(STRING, INT), lines_of(*(call.type for call in calls), changes=True), (), calls,
-        **options,
+        **options, session=ScalarSession()
     )  # fmt: skip
 
 
@@ -109,6 +111,12 @@ def test_a_group_changes_once_a_batch() -> None:
     run.lines([("+I", "b", 1), ("-D", "a", 1), ("-D", "a", 3)])
     assert run.taken() == [("+I", "b", 1, 1), ("-D", "a", 2, 4)]
     assert run.entries() == 1
+
+
+def test_the_group_that_changed_last_comes_last() -> None:
+    run = OperatorRun(group_by(COUNT, changes=True, mini_batch=True), (0,))
+    run.lines([("+I", "a", 1), ("+I", "b", 1), ("+I", "c", 1), ("+I", "a", 1)])
+    assert [line[1] for line in run.taken()] == ["b", "c", "a"]
 
 
 def test_a_table_without_lines_has_no_line_in_a_stream_and_one_in_batch_mode() -> None:
@@ -213,7 +221,9 @@ def test_grouping_sets() -> None:
         (Literal(None, STRING), Ref(1, INT), Literal(1, BIGINT)),
     ]
     output = lines_of(STRING, INT, BIGINT, changes=True)
-    expand = ExpandOperator(lines_of(STRING, INT, changes=True), output, sets)
+    expand = ExpandOperator(
+        lines_of(STRING, INT, changes=True), output, sets, session=ScalarSession()
+    )
     run = OperatorRun(expand)
     run.lines([("+I", "a", 1), ("-D", "b", 2)])
     assert run.taken() == [
@@ -223,7 +233,9 @@ def test_grouping_sets() -> None:
 
 def test_an_unknown_aggregate_names_those_that_there_are() -> None:
     with pytest.raises(UnsupportedStepError, match="MEDIAN") as found:
-        aggregate_for(AggregateCall("MEDIAN", (1,), INT), lines_of(STRING, INT))
+        aggregate_for(
+            AggregateCall("MEDIAN", (1,), INT), lines_of(STRING, INT), session=ScalarSession()
+        )
     assert "AVG" in str(found.value.fix)
 
 
@@ -245,7 +257,11 @@ def test_json() -> None:
         AggregateCall("JSON_ARRAYAGG", (1,), text, options=("NULL",)),
     )
     operator = GroupAggregateOperator(
-        lines_of(text, text, changes=True), lines_of(*[text] * 4, changes=True), (), calls
+        lines_of(text, text, changes=True),
+        lines_of(*[text] * 4, changes=True),
+        (),
+        calls,
+        session=ScalarSession(),
     )
     run = OperatorRun(operator, ())
     run.lines([("+I", "a", "1"), ("+I", "b", None), ("+I", 'c"', '"x"'), ("-D", "a", "1")])
@@ -269,7 +285,11 @@ def test_percentiles() -> None:
         AggregateCall("PERCENTILE", (0, 2), array),
     )
     operator = GroupAggregateOperator(
-        lines_of(INT, share, array, changes=True), lines_of(share, array, changes=True), (), calls
+        lines_of(INT, share, array, changes=True),
+        lines_of(share, array, changes=True),
+        (),
+        calls,
+        session=ScalarSession(),
     )
     run = OperatorRun(operator, ())
     rows = [("+I", value, 0.5, [0.25, 0.75]) for value in (1, None, 3, 8)]
@@ -287,6 +307,7 @@ def test_values_that_a_group_has_seen_leave_with_it() -> None:
         (DISTINCT, filtered),
         ttl_ms=1000,
         before=False,
+        session=ScalarSession(),
     )
     run = OperatorRun(operator, (0,))
     run.time = 1
@@ -308,7 +329,11 @@ def test_values_that_a_group_has_seen_leave_with_it() -> None:
 def test_the_extreme_of_texts_is_that_of_a_loop(name: str) -> None:
     call = AggregateCall(name, (1,), STRING, filter=2)
     operator = GroupAggregateOperator(
-        lines_of(STRING, STRING, D.BOOLEAN()), lines_of(STRING, STRING, changes=True), (0,), (call,)
+        lines_of(STRING, STRING, D.BOOLEAN()),
+        lines_of(STRING, STRING, changes=True),
+        (0,),
+        (call,),
+        session=ScalarSession(),
     )
     chance = random.Random(7)
     texts = [None, "", "a", "B", "é", "z", "aa", "\U0001f600"]

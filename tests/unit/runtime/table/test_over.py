@@ -10,6 +10,7 @@ from headrace.common.data_types import DataTypes
 from headrace.errors import UnsupportedStepError
 from headrace.runtime.table.over import OverSpec, over_operator
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 from table_operators import END, INT, STRING, T3, OperatorRun, T, W, at, every_way, lines_of
 
 BIGINT = DataTypes.BIGINT()
@@ -27,6 +28,7 @@ def over(*calls: AggregateCall, domain: str = "event", changes: bool = False, **
     return over_operator(
         spec, lines_of(*columns, changes=changes),
         lines_of(*columns, *(call.type for call in calls), changes=domain == "other"),
+        session=ScalarSession(),
     )  # fmt: skip
 
 
@@ -99,10 +101,12 @@ def test_lag_has_an_offset_and_a_default() -> None:
     lag = AggregateCall("LAG", (2, 3, 4), INT)
     spec = OverSpec((lag,), (TIME,), rows=True)
     columns = (STRING, T3, INT, INT, INT)
-    operator = over_operator(spec, lines_of(*columns), lines_of(*columns, INT))
-    lines = [(*line, 2, -1) for line in plus(("a", 1, 1), ("a", 2, 2), ("a", 3, 3), ("a", 4, None))]
-    found = every_way(operator, [*lines, END], (0,))
-    assert [line[-1] for line in found] == [-1, -1, 1, 2]
+    operator = over_operator(
+        spec, lines_of(*columns), lines_of(*columns, INT), session=ScalarSession()
+    )
+    given = [("a", time, value) for time, value in enumerate((1, 2, None, 4, 5), start=1)]
+    found = every_way(operator, [*((*line, 2, -1) for line in plus(*given)), END], (0,))
+    assert [line[-1] for line in found] == [-1, -1, 1, 2, None], "a NULL that is there stays"
 
 
 def test_another_order_changes_lines_behind() -> None:
@@ -117,6 +121,21 @@ def test_another_order_changes_lines_behind() -> None:
         ("+I", 1, 1), ("+I", 3, 4), ("+I", 2, 3), ("-U", 3, 4), ("+U", 3, 6),
         ("-D", 1, 1), ("-U", 2, 3), ("+U", 2, 2), ("-U", 3, 6), ("+U", 3, 5), ("+I", 0, 0),
     ]  # fmt: skip
+
+
+def test_another_order_changes_lines_once_a_batch() -> None:
+    spec = {"domain": "other", "order": ((2, False, False),), "changes": True, "once": True}
+    run = OperatorRun(over(SUM, **spec), (0,))
+    run.lines([*plus(("a", 0, 1), ("a", 0, 3), ("a", 0, 2), ("b", 0, 5)), ("-D", "b", at(0), 5)])
+    assert _shown(run) == [("+I", 1, 1), ("+I", 2, 3), ("+I", 3, 6)]
+    run.lines([("-D", "a", at(0), 1), *plus(("a", 0, 0)), ("-D", "a", at(0), 9)])
+    assert _shown(run) == [
+        ("-D", 1, 1), ("+I", 0, 0), ("-U", 2, 3), ("+U", 2, 2), ("-U", 3, 6), ("+U", 3, 5),
+    ]  # fmt: skip
+
+
+def _shown(run: OperatorRun) -> list[tuple[Any, ...]]:
+    return [(line[0], line[3], line[4]) for line in run.taken()]
 
 
 @pytest.mark.parametrize(

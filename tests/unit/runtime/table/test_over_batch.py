@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headrace.common.data_types import DataTypes
 from headrace.runtime.table.over import OverSpec, over_operator
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 from table_operators import INT, STRING, lines_of, whole_input
 
 BIGINT, DOUBLE = DataTypes.BIGINT(), DataTypes.DOUBLE()
@@ -24,7 +25,11 @@ def run(calls: tuple[AggregateCall, ...], lines: list[Any], **frame: Any) -> lis
     spec = OverSpec(calls, domain="other", **frame)
     columns = (STRING, INT, INT)
     operator = over_operator(
-        spec, lines_of(*columns), lines_of(*columns, *(c.type for c in calls)), bounded=True
+        spec,
+        lines_of(*columns),
+        lines_of(*columns, *(c.type for c in calls)),
+        bounded=True,
+        session=ScalarSession(),
     )
     return [line[1:] for line in whole_input(operator, [("+I", *line) for line in lines], (0,))]
 
@@ -75,3 +80,26 @@ def test_frames_hold_what_they_are_said_to(
 def test_functions_of_order(call: AggregateCall, expected: list[Any]) -> None:
     lines = [("a", order, 2) for order in (20, 10, 20, 40, 30)]
     assert [line[-1] for line in run((call,), lines)] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("LAG", [-10, None, 3, None, 4, 4]), ("LEAD", [None, None, None, None, 6, -60])],
+)
+def test_a_default_is_for_a_line_that_is_not_there(name: str, expected: list[Any]) -> None:
+    """Not for a NULL that is there; an offset that is NULL gives NULL."""
+    columns = (STRING, INT, INT, INT, INT)
+    call = AggregateCall(name, (2, 3, 4), INT)
+    operator = over_operator(
+        OverSpec((call,), ((1, False, False),), domain="other"),
+        lines_of(*columns),
+        lines_of(*columns, INT),
+        bounded=True,
+        session=ScalarSession(),
+    )
+    values, offsets = (3, None, 3, 4, None, 6), (1, 0, 2, None, 1, 2)
+    lines = [
+        ("+I", "a", place, value, offset, -10 * place)
+        for place, (value, offset) in enumerate(zip(values, offsets, strict=True), start=1)
+    ]
+    assert [line[-1] for line in whole_input(operator, lines, (0,))] == expected

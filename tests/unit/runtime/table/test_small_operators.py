@@ -17,6 +17,7 @@ from headrace.runtime.table.drop_update_before import DropUpdateBeforeOperator
 from headrace.runtime.table.sink_materializer import SinkMaterializerOperator
 from headrace.scalars.build import call
 from headrace.scalars.nodes import Literal, Ref
+from headrace.scalars.session import ScalarSession
 from table_operators import (
     BIGINT,
     DOUBLE,
@@ -38,7 +39,9 @@ A, B = Ref(0, STRING), Ref(1, INT)
 def calc(*projections: Any, condition: Any = None, changes: bool = True) -> CalcOperator:
     types = [projection.type for projection in projections]
     kinds = lines_of(STRING, INT, changes=changes)
-    return CalcOperator(kinds, lines_of(*types, changes=changes), projections, condition)
+    return CalcOperator(
+        kinds, lines_of(*types, changes=changes), projections, condition, session=ScalarSession()
+    )
 
 
 def test_kinds_stay_with_their_lines() -> None:
@@ -106,7 +109,7 @@ def test_upserts_become_full_changes() -> None:
         ("+U", "a", 1), ("+I", "a", 2), ("-D", "b", 0), ("+U", "a", 2), ("+U", "b", None),
         ("-D", "a", None), ("-D", "a", None), ("+U", "a", 3), ("-U", "b", 5),
     ]  # fmt: skip
-    operator = ChangelogNormalizeOperator(CHANGES, CHANGES)
+    operator = ChangelogNormalizeOperator(CHANGES, CHANGES, session=ScalarSession())
     assert every_way(operator, lines, (0,), entries=1) == [
         ("+I", "a", 1), ("-U", "a", 1), ("+U", "a", 2), ("+I", "b", None), ("-D", "a", 2),
         ("+I", "a", 3), ("-D", "b", None),
@@ -116,9 +119,11 @@ def test_upserts_become_full_changes() -> None:
 
 def test_upserts_without_what_was_before_and_with_an_end() -> None:
     lines = [("+U", "a", 1), ("+U", "a", 1), ("+U", "a", 2)]
-    operator = ChangelogNormalizeOperator(CHANGES, CHANGES, before=False)
+    operator = ChangelogNormalizeOperator(CHANGES, CHANGES, before=False, session=ScalarSession())
     assert every_way(operator, lines, (0,)) == [("+I", "a", 1), ("+U", "a", 2)]
-    run = OperatorRun(ChangelogNormalizeOperator(CHANGES, CHANGES, ttl_ms=10), (0,))
+    run = OperatorRun(
+        ChangelogNormalizeOperator(CHANGES, CHANGES, ttl_ms=10, session=ScalarSession()), (0,)
+    )
     run.time = 1
     run.lines(lines[:2])
     assert run.taken() == [("+I", "a", 1), ("-U", "a", 1), ("+U", "a", 1)]
@@ -130,7 +135,7 @@ def test_upserts_without_what_was_before_and_with_an_end() -> None:
 
 def test_nan_equals_nan_in_an_upsert() -> None:
     kinds = lines_of(STRING, DOUBLE, changes=True)
-    run = OperatorRun(ChangelogNormalizeOperator(kinds, kinds), (0,))
+    run = OperatorRun(ChangelogNormalizeOperator(kinds, kinds, session=ScalarSession()), (0,))
     run.lines([("+U", "a", float("nan")), ("+U", "a", float("nan"))])
     assert len(run.taken()) == 1
 

@@ -120,6 +120,7 @@ def test_an_accumulator_goes_on_after_a_restart() -> None:
     operator = GroupAggregateOperator(
         lines_of(STRING, INT, INT, changes=True), lines_of(STRING, DOUBLE, BIGINT, changes=True),
         (0,), [call(WeightedMean(), DOUBLE, 1, 2), AggregateCall("COUNT", (), BIGINT)],
+        session=ScalarSession(),
     )  # fmt: skip
     run = OperatorRun(operator, (0,))
     run.lines([("+I", "a", 1, 1), ("+I", "a", 4, 2)])
@@ -137,7 +138,7 @@ def test_views_of_any_size_are_kept_in_state() -> None:
     result = D.ROW([D.FIELD(name, INT) for name in "abcd"])
     operator = GroupAggregateOperator(
         lines_of(STRING, INT), lines_of(STRING, result, changes=True), (0,),
-        [call(Tally(), result, 1)], ttl_ms=1000,
+        [call(Tally(), result, 1)], ttl_ms=1000, session=ScalarSession()
     )  # fmt: skip
     run = OperatorRun(operator, (0,))
     run.time = 1
@@ -156,7 +157,7 @@ def test_no_class_of_ours_is_in_the_store() -> None:
     result = D.ROW([D.FIELD(name, INT) for name in "abcd"])
     operator = GroupAggregateOperator(
         lines_of(STRING, INT, INT), lines_of(STRING, DOUBLE, result, changes=True), (0,),
-        [call(WeightedMean(), DOUBLE, 1, 2), call(Tally(), result, 1)],
+        [call(WeightedMean(), DOUBLE, 1, 2), call(Tally(), result, 1)], session=ScalarSession()
     )  # fmt: skip
     run = OperatorRun(operator, (0,))
     run.lines([("+I", "a", 1, 1)])
@@ -167,7 +168,7 @@ def test_no_class_of_ours_is_in_the_store() -> None:
 def test_a_function_without_retract_is_refused_at_once() -> None:
     operator = GroupAggregateOperator(
         lines_of(STRING, INT, changes=True), lines_of(STRING, INT, changes=True), (0,),
-        [call(OfRow(), INT, 1)],
+        [call(OfRow(), INT, 1)], session=ScalarSession()
     )  # fmt: skip
     with pytest.raises(UnsupportedStepError, match="OfRow has no retract"):
         OperatorRun(operator, (0,))
@@ -176,7 +177,7 @@ def test_a_function_without_retract_is_refused_at_once() -> None:
 def test_a_function_takes_the_whole_line() -> None:
     operator = GroupAggregateOperator(
         lines_of(STRING, INT, names=("a", "b")), lines_of(STRING, STRING, changes=True), (0,),
-        [call(OfRow(), STRING, 0, 1, takes_row=True)],
+        [call(OfRow(), STRING, 0, 1, takes_row=True)], session=ScalarSession()
     )  # fmt: skip
     run = OperatorRun(operator, (0,))
     run.lines([("+I", "x", 1), ("+I", "x", 2)])
@@ -197,7 +198,7 @@ def test_pandas_functions_see_all_lines_of_a_group() -> None:
     mean = DelegatingPandasAggregateFunction(lambda values: values.mean())
     operator = GroupAggregateOperator(
         lines_of(STRING, INT), lines_of(STRING, DOUBLE, changes=True), (0,),
-        [call(mean, DOUBLE, 1, pandas=True)],
+        [call(mean, DOUBLE, 1, pandas=True)], session=ScalarSession()
     )  # fmt: skip
     lines = [("+I", "a", 1), ("+I", "b", 7), ("+I", "a", 2)]
     assert whole_input(operator, lines, (0,)) == [("+I", "a", 1.5), ("+I", "b", 7.0)]
@@ -206,7 +207,7 @@ def test_pandas_functions_see_all_lines_of_a_group() -> None:
 def test_an_error_of_a_function_says_where_it_is() -> None:
     operator = GroupAggregateOperator(
         lines_of(STRING, INT, INT), lines_of(STRING, DOUBLE, changes=True), (0,),
-        [call(WeightedMean(), DOUBLE, 1, 2)],
+        [call(WeightedMean(), DOUBLE, 1, 2)], session=ScalarSession()
     )  # fmt: skip
     with pytest.raises(UserFunctionError, match="TypeError"):
         OperatorRun(operator, (0,)).lines([("+I", "a", None, 1)])
@@ -216,6 +217,7 @@ def flat(**options: Any) -> TableAggregateOperator:
     return TableAggregateOperator(
         lines_of(STRING, INT, changes=True), lines_of(STRING, INT, INT, changes=True), (0,),
         call(TopTwo(), D.ROW([D.FIELD("v", INT), D.FIELD("r", INT)]), 1), **options,
+        session=ScalarSession(),
     )  # fmt: skip
 
 

@@ -11,11 +11,14 @@ from headrace.common.data_types import DataTypes
 from headrace.errors import RecordError
 from headrace.runtime.table.watermarks import WatermarkOperator
 from headrace.scalars.nodes import Ref
+from headrace.scalars.session import ScalarSession
 from table_operators import INT, LTZ3, T3, OperatorRun, at, instant, lines_of
 
 
 def run(kind: Any = T3, *, bounded: bool = False, **options: Any) -> OperatorRun:
-    operator = WatermarkOperator(0, Ref(0, kind), lines_of(kind, INT), **options)
+    operator = WatermarkOperator(
+        0, Ref(0, kind), lines_of(kind, INT), **options, session=ScalarSession()
+    )
     return OperatorRun(operator, bounded=bounded)
 
 
@@ -43,7 +46,9 @@ def test_a_null_in_the_column_is_an_error() -> None:
 
 
 def test_an_expression_that_is_null_moves_nothing() -> None:
-    operator = WatermarkOperator(0, Ref(1, DataTypes.TIMESTAMP(3)), lines_of(T3, T3))
+    operator = WatermarkOperator(
+        0, Ref(1, DataTypes.TIMESTAMP(3)), lines_of(T3, T3), session=ScalarSession()
+    )
     job = OperatorRun(operator)
     job.lines([("+I", at(5), None)])
     job.end_of_batch()

@@ -19,6 +19,7 @@ from headrace.runtime.table.windows.deduplicate import WindowDeduplicateOperator
 from headrace.runtime.table.windows.rank import WindowRankOperator
 from headrace.runtime.table.windows.whole import WindowPlaces
 from headrace.scalars.aggregates import AggregateCall
+from headrace.scalars.session import ScalarSession
 from table_operators import (
     BIGINT,
     END,
@@ -51,7 +52,7 @@ def window(
     results = tuple(call.type for call in calls)
     return window_aggregate_operator(
         shape, calls, ("start", "end", "time"), lines_of(*source, changes=changes),
-        lines_of(STRING, *results, T3, T3, stamp), attached=attached,
+        lines_of(STRING, *results, T3, T3, stamp), attached=attached, session=ScalarSession()
     )  # fmt: skip
 
 

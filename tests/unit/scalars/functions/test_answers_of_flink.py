@@ -13,6 +13,7 @@ from headrace.errors import HeadraceError, UnsupportedStepError
 from headrace.scalars import build
 from headrace.scalars.evaluate import Evaluator, row_function
 from headrace.scalars.nodes import Literal, Ref
+from headrace.scalars.session import ScalarSession
 from headrace.scalars.values import arrow_column, python_values
 from oracle.ask_scalars import encoded, expression
 from scalar_texts import evaluated, resolved
@@ -65,12 +66,12 @@ def answers(case: dict[str, Any]) -> tuple[str, list[Any]]:
     """The type, and the value of a line, of a column and of a column of constants alike."""
     nodes, types, line = nodes_of(case)
     call = build.call(case["function"], nodes)
-    values = [row_function(call)(tuple(line))]
+    values = [row_function(call, session=ScalarSession())(tuple(line))]
     columns = [arrow_column([value] * 2, type_) for type_, value in zip(types, line, strict=True)]
     names = [str(place) for place in range(len(columns))] or ["none"]
     columns = columns or [pa.array([1, 1])]
     batch = pa.RecordBatch.from_arrays(columns, names=names)
-    evaluated = Evaluator(call).run(batch)
+    evaluated = Evaluator(call, session=ScalarSession()).run(batch)
     values += python_values(evaluated, call.type)
     return str(call.type), [encoded(value) for value in values]
 

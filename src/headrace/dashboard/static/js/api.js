@@ -28,7 +28,7 @@ export async function getIfThere(path, options) {
   try {
     return await get(path, options);
   } catch (error) {
-    if ([400, 404, 405, 409, 501].includes(error.status)) return null;
+    if ([400, 404, 409, 501].includes(error.status)) return null;
     throw error;
   }
 }
@@ -88,7 +88,7 @@ export async function finished(path) {
   for (let pause = 300; ; pause = Math.min(pause * 1.5, 3000)) {
     const { status, operation } = await get(path);
     if (status?.id === "COMPLETED") {
-      const cause = operation?.["failure-cause"];
+      const cause = operation?.["failure-cause"] ?? operation?.failureCause; // Flink has both words
       if (cause) throw new ApiError(operation.message ?? firstLines(cause), { ...operation, status: 500 });
       return operation ?? {};
     }

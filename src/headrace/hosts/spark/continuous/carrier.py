@@ -15,14 +15,20 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from headrace.data.pickling import UserCode
-from headrace.hosts.spark.continuous.jvm import SOURCE, add_source, process_settings, silence_stop
+from headrace.hosts.spark.continuous.jvm import (
+    SOURCE,
+    add_source,
+    process_settings,
+    silence_stop,
+    slots,
+)
 from headrace.hosts.spark.continuous.worker import (
     ENVELOPE,
     WorkerCode,
     source_function,
     stage_function,
 )
-from headrace.hosts.spark.microbatch.query import spark_failure
+from headrace.hosts.spark.failures import spark_failure
 from headrace.hosts.spark.microbatch.slots import slot_ids
 from headrace.hosts.spark.user_files import SHIPPED
 
@@ -56,6 +62,13 @@ class SparkCarrier:
         self._name = name
         self._query: StreamingQuery | None = None
         self._stack = contextlib.ExitStack()
+
+    def slots(self) -> int:
+        """What the executors have that are there now."""
+        try:
+            return slots(self._spark)
+        except Exception as gone:  # Spark itself has ended
+            raise spark_failure(gone) from gone
 
     def start(self, address: Address) -> None:
         """Start the query."""

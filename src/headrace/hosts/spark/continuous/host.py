@@ -6,7 +6,7 @@ In: a JobSpec, then plans.  Out: runs (hosts/continuous/coordinator.py) on Spark
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.errors import ConfigurationError, UnsupportedStepError
 from headrace.hosts.continuous.checkpoints import SegmentCheckpoints
@@ -19,6 +19,7 @@ from headrace.hosts.continuous.settings import (
     refuse_batch,
     run_settings,
 )
+from headrace.hosts.continuous.slots import SlotNeed
 from headrace.hosts.continuous.tasks import TaskCode
 from headrace.hosts.spark.continuous import jvm
 from headrace.hosts.spark.continuous.carrier import SparkCarrier
@@ -27,6 +28,7 @@ from headrace.hosts.spark.protection import check_protected, protection
 from headrace.hosts.spark.session import base_session, job_session
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.user_files import ship
+from headrace.spi.host import Carriage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,6 +44,15 @@ _USUAL_STAGES = 8
 
 class ContinuousHost:
     """Runs plans on the running Spark of this process, or on one that it starts."""
+
+    carriage: ClassVar[Carriage] = Carriage(
+        whole="One endless query (continuous mode)",
+        engine="python",
+        source="a source is read by its tasks",
+        first="tasks of Spark that run until the job ends",
+        later="tasks of Spark that run until the job ends, one per subtask",
+        later_in_batch="",
+    )
 
     def __init__(self, spec: JobSpec) -> None:
         self._spec = spec
@@ -78,9 +89,9 @@ class ContinuousHost:
         spec = self._spec
         self._sources = [read_in_python(each) for each in plan.sources]
         self._counts = [task_count(source, spec.parallelism) for source in self._sources]
-        needed = sum(self._counts) + len(plan.stages) * plan.slots
-        base = self._start(needed)
-        self._check_slots(base, needed, plan)
+        need = SlotNeed.of(plan, self._counts)
+        base = self._start(need.count)
+        self._check_can_fit(base, need)
         missing = jvm.missing_settings(base)
         if missing:
             given = " ".join(f"--conf {key}={value}" for key, value in missing.items())
@@ -102,16 +113,15 @@ class ContinuousHost:
         check_protected(self._base, self._spec)
         return self._base
 
-    def _check_slots(self, base: SparkSession, needed: int, plan: PhysicalPlan) -> None:
-        there = jvm.slots(base)
-        if there < needed:
-            stages = len(plan.stages)
+    def _check_can_fit(self, base: SparkSession, need: SlotNeed) -> None:
+        """Refuse what can never run; slots that may come are waited for (coordinator.py)."""
+        most = jvm.most_slots(base)
+        if most is not None and most < need.count:
             raise ConfigurationError(
-                f"continuous mode runs all tasks at the same time, so this job needs {needed} "
-                f"slots ({sum(self._counts)} for sources, {stages} stages of {plan.slots} "
-                f"subtasks), and Spark has {there}",
-                fix=f"start Spark with more (spark.master: local[{needed}], or more executor "
-                "cores), or lower the parallelism",
+                f"continuous mode runs all tasks at the same time, so this job needs {need}, and "
+                f"Spark never has more than {most}",
+                fix=f"start Spark with more (spark.master: local[{need.count}], more executor "
+                "cores, or spark.dynamicAllocation.minExecutors), or lower the parallelism",
             )
 
     def open(

@@ -123,6 +123,30 @@ def slots(spark: SparkSession) -> int:
     return int(context.maxNumConcurrentTasks(profile))
 
 
+def most_slots(spark: SparkSession) -> int | None:
+    """How many it can ever have; None if nothing limits that, or nobody knows."""
+    master = spark.sparkContext.master or ""
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        return slots(spark)
+    conf = spark.sparkContext.getConf()
+
+    def number(key: str) -> int | None:
+        text = conf.get(key)
+        return None if text is None else int(text)
+
+    cpus = number("spark.task.cpus") or 1
+    cores, limits = number("spark.executor.cores"), [number("spark.cores.max")]
+    if cores is not None and conf.get("spark.dynamicAllocation.enabled", "false") == "true":
+        # more executors come for tasks that wait, and ours begin when all of them can
+        kept = (number("spark.dynamicAllocation.minExecutors") or 0) * cores
+        limits.append(max(kept, slots(spark) * cpus))
+    elif cores is not None and master.startswith(("yarn", "k8s:")):
+        executors = number("spark.executor.instances")
+        limits.append(None if executors is None else executors * cores)
+    known = [limit for limit in limits if limit is not None]
+    return min(known) // cpus if known else None
+
+
 def driver_host(spark: SparkSession) -> tuple[str, str]:
     """(the address to listen on, the name by which executors reach it)."""
     conf = spark.sparkContext.getConf()

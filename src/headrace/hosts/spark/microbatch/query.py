@@ -6,10 +6,9 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pyspark.errors import StreamingQueryException
-
-from headrace.errors import HeadraceError, JobError, UserFunctionError
+from headrace.errors import HeadraceError, UserFunctionError
 from headrace.hosts.spark.carried_errors import carried_in
+from headrace.hosts.spark.failures import spark_failure
 from headrace.hosts.spark.quiet import ToldElsewhere, quiet_callbacks
 from headrace.hosts.spark.sources.file_reader import explain_read_failure
 from headrace.hosts.spark.state.checkpoint_files import subtasks
@@ -108,7 +107,7 @@ class SparkQuery:
         assert self._query is not None
         try:
             self._query.awaitTermination()
-        except StreamingQueryException as error:
+        except Exception as error:  # of the query, or of a JVM that is not there any more
             self._raise(error)
 
     @property
@@ -139,6 +138,19 @@ class SparkQuery:
             return not self._frame.sparkSession.sparkContext._jsc.sc().isStopped()
         except Exception:  # its process is gone
             return False
+
+    def tasks(self) -> tuple[int, int]:
+        """How many of the running batch have ended, and how many its stages have so far."""
+        if self._query is None:
+            return 0, 0
+        try:
+            tracker = self._frame.sparkSession.sparkContext.statusTracker()
+            jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(str(self._query.runId)))
+            numbers = {n for job in jobs if job and job.status == "RUNNING" for n in job.stageIds}
+            stages = [stage for stage in map(tracker.getStageInfo, numbers) if stage is not None]
+        except Exception:  # Spark has ended
+            return 0, 0
+        return sum(each.numCompletedTasks for each in stages), sum(each.numTasks for each in stages)
 
     def progress(self) -> JsonObject | None:
         """Spark's report on the last batch."""
@@ -202,17 +214,3 @@ def _offset(text: JsonValue) -> JsonValue:
         return json.loads(text) if isinstance(text, str) else text
     except ValueError:
         return text
-
-
-def spark_failure(error: BaseException) -> HeadraceError:
-    """Spark's own failure, with its first telling line on top and the rest as the cause."""
-    text = str(error).strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = next((n for n, line in enumerate(lines) if "Caused by" in line), 0)
-    # some messages begin on the line below their class
-    told = [line for line in lines[first : first + 4] if not line.startswith("at ")]
-    telling = " ".join(told) if told and told[0].endswith(":") else (told or [text])[0]
-    return JobError(
-        f"Spark failed under the job: {telling[:500]}",
-        fix="Spark's full report is the cause of this error (error.__cause__)",
-    )

@@ -168,6 +168,10 @@ class MicroBatchRun:
         except Exception as error:  # Spark has ended, and its memory with it; or a task hangs
             log.info("Spark keeps the state of a run that has ended: %s", error)
 
+    def tasks(self) -> tuple[int, int]:
+        """How many of the batch have ended, and how many are known so far."""
+        return self._query.tasks()
+
     @property
     def in_epoch(self) -> bool:
         """Whether a batch is being made, run or written to the checkpoint."""
@@ -177,6 +181,11 @@ class MicroBatchRun:
     def is_waiting(self) -> bool:
         """Whether it has started, and the sources have nothing for a batch."""
         return self._query.is_waiting
+
+    @property
+    def waits_for(self) -> None:
+        """Nothing: batches run one task after the other, if need be."""
+        return None
 
     @property
     def has_short_epochs(self) -> bool:

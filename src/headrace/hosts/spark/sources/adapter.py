@@ -2,7 +2,7 @@
 
     source ── SourceAdapter.open ──▶ OpenedSource: a streaming DataFrame, and the layout of its rows
 
-In: nothing.  Out: the interface, implemented beside this file once for each kind of source.
+Out: the interface, implemented beside this file once for each kind of source.
 Next: opening.py has the table of all adapters; layouts.py reads in the workers what they hand over.
 """
 

@@ -19,7 +19,7 @@ import cloudpickle
 
 from headrace.data.codec import codec_for
 from headrace.errors import UnserializableFunctionError
-from headrace.hosts.admission import pending_report
+from headrace.hosts.pending import pending_of
 from headrace.hosts.spark.sources.adapter import OpenedSource, SourceAdapter, SourceRequest
 from headrace.hosts.spark.sources.layouts import (
     PICKLED_CELLS,
@@ -85,7 +85,7 @@ class PythonSourceAdapter(SourceAdapter[PythonSource]):
     def reports(
         self, uid: str, source: PythonSource, position: Position, latest: Position
     ) -> list[tuple[int, dict[str, JsonObject]]]:
-        return [pending_report(uid, source, position, latest)]
+        return pending_of(uid, source, position, lambda: latest)
 
 
 def _read_by(source: PythonSource, request: SourceRequest) -> str:

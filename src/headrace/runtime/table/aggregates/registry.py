@@ -38,7 +38,6 @@ from headrace.runtime.table.aggregates.sums import (
     LineSum,
 )
 from headrace.runtime.table.aggregates.user import user_aggregate
-from headrace.scalars.session import ScalarSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,12 +47,12 @@ if TYPE_CHECKING:
     from headrace.data.columns import ColumnCodec
     from headrace.runtime.table.accumulators import LineAggregate
     from headrace.scalars.aggregates import AggregateCall
+    from headrace.scalars.session import ScalarSession
 
 # of JSON's aggregates: whether a line without a value leaves a null, or nothing
 ABSENT_ON_NULL = "ABSENT"
 NULL_ON_NULL = "NULL"
 IGNORE_NULLS = "IGNORE NULLS"
-_NULL_TREATMENT = (IGNORE_NULLS, "RESPECT NULLS")
 
 
 class CallForm:
@@ -78,7 +77,7 @@ def aggregate_for(
     line_type: RowDataTypeInfo,
     *,
     retracts: bool | None = None,
-    session: ScalarSession | None = None,
+    session: ScalarSession,
 ) -> LineAggregate:
     """The form of a call.
 
@@ -96,12 +95,12 @@ def aggregate_for(
     form = CallForm(call, types, retracts=retracts)
     if call.user is not None:
         fields = [(names[place], types[place]) for place in call.arguments]
-        zone = (session or ScalarSession()).zone
+        zone = session.zone
         found: LineAggregate = user_aggregate(
             call.user, call.type, form.result, fields, zone, retracts=retracts
         )
     else:
-        name = call.function.upper().removeprefix("$")
+        name = call.function.upper()
         make = _FORMS.get(name)
         if make is None:
             raise UnsupportedStepError(
@@ -150,8 +149,8 @@ def _extreme(form: CallForm, *, highest: bool) -> LineAggregate:
 
 
 def _text(form: CallForm) -> LineAggregate:
-    said = [option for option in form.options if option not in _NULL_TREATMENT]
-    separator = said[0] if said else ","  # unless each line has its own, as second argument
+    # unless each line has its own, as second argument
+    separator = form.options[0] if form.options else ","
     return (ListedText if form.retracts else JoinedText)(form.result, separator)
 
 
@@ -163,7 +162,7 @@ _FORMS: dict[str, Callable[[CallForm], Any]] = {
     "COUNT": lambda form: LineCount(form.result),
     "APPROX_COUNT_DISTINCT": lambda form: LineCount(form.result),
     "SUM": _sum,
-    "SUM0": lambda form: _sum(form, zero=True),
+    "$SUM0": lambda form: _sum(form, zero=True),
     "AVG": _average,
     "MIN": lambda form: _extreme(form, highest=False),
     "MAX": lambda form: _extreme(form, highest=True),

@@ -1,4 +1,4 @@
-"""COUNT, SUM, SUM0 and AVG.
+"""COUNT, SUM, $SUM0 and AVG.
 
 Sums have the type of their column and wrap as Java's do; averages sum whole numbers in 64 bits,
 others as doubles, decimals in 38 digits.  A state is a count, or (sum, count of values).
@@ -88,7 +88,7 @@ class SumStates(Sequence[Any]):
 
 
 class LineSum(LineAggregate):
-    """SUM of whole numbers; SUM0 is 0 where SUM is NULL.
+    """SUM of whole numbers; $SUM0 is 0 where SUM is NULL.
 
     Args:
         bits: of the result, within which it wraps.

@@ -82,7 +82,7 @@ class JoinOperator(KeyedTableOperator):
         left_keys: Sequence[int],
         right_keys: Sequence[int],
         condition: Scalar | None = None,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
         null_safe: Sequence[bool] = (),
     ) -> None:
         super().__init__((left_type, right_type), output_type)

@@ -89,7 +89,7 @@ class LookupJoinOperator(TableOperator):
         keys: Sequence[Scalar],
         kind: str,
         condition: Scalar | None = None,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
         cache: CacheRules | None = None,
         retry: LookupRetry | None = None,
     ) -> None:

@@ -38,7 +38,7 @@ class PairCondition:
         session: of the query.
     """
 
-    def __init__(self, node: Scalar, session: ScalarSession | None = None) -> None:
+    def __init__(self, node: Scalar, session: ScalarSession) -> None:
         self.columns = sorted(columns_of(node))
         places = {column: place for place, column in enumerate(self.columns)}
 

@@ -65,7 +65,7 @@ def window_aggregate_operator(
     output_type: RowDataTypeInfo,
     *,
     attached: tuple[int, int] | None = None,
-    session: ScalarSession | None = None,
+    session: ScalarSession,
 ) -> KeyedTableOperator:
     """The operator of a GROUP BY window; its input is keyed by the other columns.
 

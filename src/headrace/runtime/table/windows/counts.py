@@ -56,7 +56,7 @@ class CountWindowAggregateOperator(KeyedTableOperator):
         calls: Sequence[AggregateCall],
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__([input_type], output_type)
         self.grid = grid

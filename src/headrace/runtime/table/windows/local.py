@@ -47,7 +47,7 @@ _BIGINT = d.DataTypes.BIGINT()
 
 
 def can_be_local(
-    calls: Sequence[AggregateCall], lines: RowDataTypeInfo, session: ScalarSession | None
+    calls: Sequence[AggregateCall], lines: RowDataTypeInfo, session: ScalarSession
 ) -> bool:
     """Whether states of the calls can be made in front of the exchange, and merged behind it."""
     if lines.changes:
@@ -66,7 +66,7 @@ def local_type(
     keys: Sequence[int],
     calls: Sequence[AggregateCall],
     lines: RowDataTypeInfo,
-    session: ScalarSession | None,
+    session: ScalarSession,
 ) -> RowDataTypeInfo:
     """The lines between both steps: keys, slice, how many lines, states."""
     kinds = lines.get_data_types()
@@ -103,7 +103,7 @@ class LocalSlicesOperator(TableOperator):
         calls: Sequence[AggregateCall],
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__([input_type], output_type)
         self.grid = grid

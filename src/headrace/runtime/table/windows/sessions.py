@@ -259,7 +259,7 @@ class SessionAggregateOperator(SessionOperator):
         properties: Sequence[str],
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__(gap_ms, time, zone, input_type, output_type)
         self.calls = tuple(calls)

@@ -86,7 +86,7 @@ class SlicedAggregateOperator(TimedTableOperator):
         properties: Sequence[str],
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__([input_type], output_type)
         self.grid = grid

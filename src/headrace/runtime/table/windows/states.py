@@ -49,7 +49,7 @@ class WindowAggregates:
         self,
         calls: Sequence[AggregateCall],
         input_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
         *,
         retracts: bool = False,
         special: Callable[[AggregateCall], LineAggregate | None] | None = None,

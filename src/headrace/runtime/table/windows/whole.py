@@ -186,7 +186,7 @@ class WholeWindowAggregateOperator(WholeWindowOperator):
         properties: Sequence[str],
         input_type: RowDataTypeInfo,
         output_type: RowDataTypeInfo,
-        session: ScalarSession | None = None,
+        session: ScalarSession,
     ) -> None:
         super().__init__(places, input_type, output_type)
         self.calls = tuple(calls)

@@ -9,6 +9,7 @@ import pytest
 
 from headrace.runtime.table.joins import run_storage, timed_lines
 from headrace.runtime.table.joins.interval import IntervalJoinOfLines
+from headrace.scalars.session import ScalarSession
 from table_operators import END, INT, STRING, T3, OperatorRun, at, lines_of
 
 SIDE = (STRING, INT, T3)
@@ -19,7 +20,7 @@ def join(kind: str, lower: int, upper: int, **options: Any) -> IntervalJoinOfLin
     settings: dict[str, Any] = {"left_keys": (0,), "right_keys": (0,), "times": (2, 2)}
     return IntervalJoinOfLines(
         given, given, lines_of(*SIDE, *SIDE), kind=kind, lower_ms=lower, upper_ms=upper,
-        **(settings | options),
+        **(settings | options), session=ScalarSession()
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from headrace.runtime.table.joins.regular import RegularJoinOperator
 from headrace.runtime.table.joins.temporal import EventTimeTemporalJoin
 from headrace.runtime.table.joins.window_join import WindowJoinOperator
 from headrace.scalars.nodes import Call, Ref
+from headrace.scalars.session import ScalarSession
 from join_reference import by_line
 from oracle.join_cases import CASES, SCRIPTS
 from table_operators import END, INT, STRING, T3, OperatorRun, at, lines_of
@@ -61,7 +62,9 @@ def test_regular_joins(name: str, restart: bool) -> None:
     given = lines_of(*SIDE, changes=True)
     out = lines_of(*both(kind, SIDE), changes=True)
     condition = less if name.endswith("less") else None
-    operator = RegularJoinOperator(given, given, out, kind=kind, condition=condition, **KEYS)
+    operator = RegularJoinOperator(
+        given, given, out, kind=kind, condition=condition, **KEYS, session=ScalarSession()
+    )
     run = OperatorRun(operator, (0,), (0,))
     for side, change, key, value, _ in SCRIPTS["changes"]:
         run.lines([(change, key, value)], "lr".index(side))
@@ -89,7 +92,7 @@ def test_interval_joins(name: str) -> None:
     kind, given = name.split("_")[1], lines_of(*TIMED)
     operator = IntervalJoinOfLines(
         given, given, lines_of(*TIMED, *TIMED), kind=kind, times=(2, 2), lower_ms=-5 * SECOND,
-        upper_ms=3 * SECOND, **KEYS,
+        upper_ms=3 * SECOND, **KEYS, session=ScalarSession()
     )  # fmt: skip
     lines: list[Any] = [
         ("lr".index(side), ("+I", key, value, at(second * SECOND)), second)
@@ -103,7 +106,13 @@ def test_interval_joins(name: str) -> None:
 def test_window_joins(name: str) -> None:
     kind, given = name.split("_")[1], lines_of(*WINDOWED)
     operator = WindowJoinOperator(
-        given, given, lines_of(*both(kind, WINDOWED)), kind=kind, window_ends=(3, 3), **KEYS
+        given,
+        given,
+        lines_of(*both(kind, WINDOWED)),
+        kind=kind,
+        window_ends=(3, 3),
+        **KEYS,
+        session=ScalarSession(),
     )
     lines: list[Any] = []
     for side, _, key, value, second in SCRIPTS["times"]:
@@ -119,7 +128,7 @@ def test_temporal_joins(name: str) -> None:
     kind, given = name.split("_")[1], lines_of(*TIMED)
     operator = EventTimeTemporalJoin(
         given, lines_of(*TIMED, changes=True), lines_of(*TIMED, *TIMED), kind=kind, times=(2, 2),
-        **KEYS,
+        **KEYS, session=ScalarSession()
     )  # fmt: skip
     lines: list[Any] = []
     latest: dict[str | None, int] = {}

@@ -10,6 +10,7 @@ from headrace.common.data_types import DataTypes
 from headrace.errors import ConnectorError
 from headrace.runtime.table.joins.lookup import LookupJoinOperator, LookupRetry
 from headrace.scalars.nodes import Call, Ref
+from headrace.scalars.session import ScalarSession
 from headrace.spi.lookup_cache import CacheRules
 from table_operators import INT, STRING, OperatorRun, lines_of
 
@@ -45,7 +46,7 @@ def start(kind: str, **options: Any) -> OperatorRun:
     operator = LookupJoinOperator(
         lines_of(STRING, INT, changes=changes), lines_of(INT, STRING),
         lines_of(STRING, INT, INT, STRING, changes=changes), lookup=options.pop("lookup", Asked()),
-        keys=[Ref(1, INT)], kind=kind, **options,
+        keys=[Ref(1, INT)], kind=kind, **options, session=ScalarSession()
     )  # fmt: skip
     return OperatorRun(operator)
 

@@ -11,6 +11,7 @@ from headrace.common.data_types import DataTypes
 from headrace.runtime.table.joins import line_store, run_storage
 from headrace.runtime.table.joins.regular import RegularJoinOperator
 from headrace.scalars.nodes import Call, Ref
+from headrace.scalars.session import ScalarSession
 from join_reference import Line, ReferenceJoin, by_line
 from table_operators import INT, STRING, OperatorRun, lines_of
 
@@ -24,7 +25,9 @@ def join(kind: str, **options: Any) -> RegularJoinOperator:
     out = lines_of(*both, changes=changes or kind not in ("inner", "semi"))
     keys: dict[str, Any] = {"left_keys": (0,), "right_keys": (0,)}
     given = lines_of(*SIDE, changes=changes)
-    return RegularJoinOperator(given, given, out, kind=kind, **(keys | options))
+    return RegularJoinOperator(
+        given, given, out, kind=kind, **(keys | options), session=ScalarSession()
+    )
 
 
 def start(operator: RegularJoinOperator, **options: Any) -> OperatorRun:
@@ -168,7 +171,14 @@ def test_a_bounded_join_gives_the_final_lines_only(kind: str) -> None:
     out = lines_of(*(SIDE if kind in ("semi", "anti") else (*SIDE, *SIDE)))
     given = lines_of(*SIDE)
     operator = RegularJoinOperator(
-        given, given, out, kind=kind, left_keys=(0,), right_keys=(0,), condition=LEFT_SMALLER
+        given,
+        given,
+        out,
+        kind=kind,
+        left_keys=(0,),
+        right_keys=(0,),
+        condition=LEFT_SMALLER,
+        session=ScalarSession(),
     )
     run = start(operator, bounded=True)
     left = [("a", 1), ("a", 9), ("b", 1), (None, 1)]

@@ -9,6 +9,7 @@ import pytest
 
 from headrace.runtime.table.joins import run_storage, timed_lines
 from headrace.runtime.table.joins.temporal import EventTimeTemporalJoin, ProcessingTimeTemporalJoin
+from headrace.scalars.session import ScalarSession
 from table_operators import END, INT, STRING, T3, OperatorRun, at, lines_of
 
 SIDE = (STRING, INT, T3)
@@ -18,7 +19,7 @@ def join(kind: str, *, changes: bool = False, **options: Any) -> EventTimeTempor
     return EventTimeTemporalJoin(
         lines_of(*SIDE, changes=changes), lines_of(*SIDE, changes=True),
         lines_of(*SIDE, *SIDE, changes=changes), kind=kind, left_keys=(0,), right_keys=(0,),
-        times=(2, 2), **options,
+        times=(2, 2), **options, session=ScalarSession()
     )  # fmt: skip
 
 
@@ -94,7 +95,7 @@ def test_the_watermark_of_the_left_side_alone_counts_in_processing_time() -> Non
     given = lines_of(STRING, INT)
     operator = ProcessingTimeTemporalJoin(
         given, lines_of(STRING, INT, changes=True), lines_of(STRING, INT, STRING, INT), kind="left",
-        left_keys=(0,), right_keys=(0,),
+        left_keys=(0,), right_keys=(0,), session=ScalarSession()
     )  # fmt: skip
     run = OperatorRun(operator, (0,), (0,))
     run.lines([("+I", "a", 1)], 0)

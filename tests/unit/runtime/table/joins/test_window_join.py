@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.runtime.table.joins.window_join import WindowJoinOperator
+from headrace.scalars.session import ScalarSession
 from table_operators import INT, STRING, T3, OperatorRun, at, lines_of
 
 SIDE = (STRING, INT, T3)
@@ -18,7 +19,15 @@ def join(kind: str, **options: Any) -> WindowJoinOperator:
     out = lines_of(*SIDE) if kind in ("semi", "anti") else lines_of(*SIDE, *SIDE)
     given = lines_of(*SIDE)
     return WindowJoinOperator(
-        given, given, out, kind=kind, left_keys=(0,), right_keys=(0,), window_ends=(2, 2), **options
+        given,
+        given,
+        out,
+        kind=kind,
+        left_keys=(0,),
+        right_keys=(0,),
+        window_ends=(2, 2),
+        **options,
+        session=ScalarSession(),
     )
 
 

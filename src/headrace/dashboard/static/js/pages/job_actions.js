@@ -1,4 +1,4 @@
-// Savepoint, rescale, stop, cancel: buttons that ask.
+// Savepoint, checkpoint, rescale, stop, cancel: buttons that ask.
 
 import { finished, getIfThere, q, send } from "../api.js";
 import { ask } from "../dialog.js";
@@ -14,7 +14,7 @@ const TARGET = {
 export function actionButtons(model, { config, refresh }) {
   if (model.ended || model.job.state === "CANCELLING") return null;
   if (!may(config, "operate"))
-    return h("p.muted", {}, mayNot(config, "Savepoint, rescale, stop, cancel", "operate"));
+    return h("p.muted", {}, mayNot(config, "Savepoint, checkpoint, rescale, stop, cancel", "operate"));
   const waiting = model.job.state === "CREATED";
   const features = config.features ?? {};
   const button = (label, open, more) =>
@@ -23,6 +23,7 @@ export function actionButtons(model, { config, refresh }) {
     "div.job-buttons",
     { role: "group", "aria-label": "Change this job" },
     !waiting && button("Savepoint", savepoint),
+    !waiting && button("Checkpoint", checkpoint),
     !waiting && features["web-rescale"] !== false && button("Rescale", rescale),
     !waiting && button("Stop", stop),
     features["web-cancel"] !== false && button("Cancel", cancel, { class: "danger" }),
@@ -45,6 +46,20 @@ function savepoint(model, { refresh }) {
       });
       const { location } = await finished(`${model.path}/savepoints/${q(id)}`);
       return then(refresh)(`The savepoint is at ${location}`);
+    },
+  });
+}
+
+function checkpoint(model, { refresh }) {
+  ask({
+    title: `Make a checkpoint of ${model.job.name}?`,
+    text: "It is made now, and holds all that was processed so far. The job keeps running, and replaces it by its next one.",
+    confirm: "Make checkpoint",
+    busy: "The job ends its epoch …",
+    act: async () => {
+      const { "request-id": id } = await send("POST", `${model.path}/checkpoints`, {});
+      const { checkpointId } = await finished(`${model.path}/checkpoints/${q(id)}`);
+      return then(refresh)(`Checkpoint ${checkpointId} is made.`);
     },
   });
 }

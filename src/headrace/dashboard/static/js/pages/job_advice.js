@@ -1,7 +1,7 @@
-// What limits a job, in sentences: the slow step, subtasks with too much, sources that lag, long epochs.
+// What limits a job, in sentences: the slow step, subtasks with too much, sources that lag, splits that hold event time, long epochs.
 
 import { h } from "../dom.js";
-import { count, duration, percent } from "../format.js";
+import { count, duration, moment, percent } from "../format.js";
 import { panel } from "../parts.js";
 
 export function advice({ diagnosis }) {
@@ -10,6 +10,7 @@ export function advice({ diagnosis }) {
         ...slow(diagnosis.slow),
         ...(diagnosis.skews ?? []).map(skew),
         ...(diagnosis.lags ?? []).filter(behind).map(lagging),
+        ...(diagnosis.held ?? []).map(held),
         ...long(diagnosis.epochs),
       ]
     : [];
@@ -60,6 +61,23 @@ const lagging = ({ vertex, name, pending_records: pending, records_lag_max: most
       h("strong", {}, count(pending ?? most)),
       ` records wait in front of ${name}`,
       seconds ? `: ${duration(seconds * 1000)} of work.` : ".",
+    ),
+  );
+
+const held = ({ vertex, name, split, watermark, silent_s: seconds, fix }) =>
+  h(
+    "li",
+    { key: `held ${vertex} ${split}` },
+    h("span.tag.warn", {}, "held"),
+    h(
+      "span",
+      {},
+      "Split ",
+      h("strong", {}, split),
+      ` of ${name} holds event time: `,
+      watermark === null ? "it has had no record yet" : `it is at ${moment(watermark)}`,
+      ` and has been silent for ${duration(seconds * 1000)}.`,
+      fix && h("div.muted", {}, fix),
     ),
   );
 

@@ -1,8 +1,8 @@
-// The subtasks of a vertex, with bars that make skew visible.
+// The subtasks of a vertex, with bars that make skew visible; the splits of a source and their event time.
 
 import { get, getIfThere, q } from "../api.js";
 import { h } from "../dom.js";
-import { bytes, count, figure, watermark } from "../format.js";
+import { bytes, count, duration, figure, watermark } from "../format.js";
 import { badge, bar, empty, shares, table } from "../parts.js";
 
 const SKEWED = 1.5; // times the mean: worth a mark, also where there are only two
@@ -25,9 +25,26 @@ export function subtasksOf(model, vertexId, signal) {
       const list = Array.isArray(watermarks) ? watermarks : (watermarks?.metrics ?? []);
       marks = new Map(list.map(({ id, value }) => [Number(id.split(".")[0]), value]));
     },
-    view: () => (found ? subtaskTable(found, pressure, marks) : empty("Loading …")),
+    view: () =>
+      found
+        ? [subtaskTable(found, pressure, marks), ...(found.operators ?? []).filter(hasSplits).map(splitTable)]
+        : empty("Loading …"),
   };
 }
+
+const hasSplits = ({ splits }) => splits?.length > 0;
+
+const splitTable = ({ name, splits }) =>
+  table(
+    [
+      { name: "Split", cell: (one) => one.split },
+      { name: "Watermark", class: "nowrap", cell: (one) => watermark(one.watermark) },
+      { name: "Has not moved for", class: "num", cell: (one) => duration(one.still) },
+      { name: "Idle", cell: (one) => (one.idle ? "idle" : "") },
+    ],
+    splits,
+    { keyOf: (one) => one.split, caption: `Splits of ${name}` },
+  );
 
 function subtaskTable({ subtasks, name }, pressure, marks) {
   if (!subtasks?.length) return empty("This vertex has no subtasks yet.");

@@ -1,0 +1,1 @@
+"""TPC-DS: Flink's texts of the queries on generated data, judged by DuckDB."""

@@ -1,0 +1,44 @@
+"""Thread dumps: of the dispatcher, and of a driver that runs the tasks itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.rest.settings import RestSettings
+from held_job import held_job
+from rest_fakes import JOB, FakeDispatcher
+from rest_serving import Serving, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _stacks(rest: Serving, path: str) -> dict[str, str]:
+    answer = rest.get(path)
+    assert answer.status_code == 200, answer.text
+    told: list[dict[str, Any]] = answer.json()["threadInfos"]
+    assert all(set(each) == {"threadName", "stringifiedThreadInfo"} for each in told)
+    return {each["threadName"]: each["stringifiedThreadInfo"] for each in told}
+
+
+def test_the_dispatcher_tells_what_its_threads_do(rest: Serving) -> None:
+    stacks = _stacks(rest, "/jobmanager/thread-dump")
+    assert stacks["MainThread"].startswith('"MainThread" Id=')
+    assert "test_threads.py" in stacks["MainThread"]
+
+
+def test_a_driver_that_runs_the_tasks_tells_what_they_do(tmp_path: Path) -> None:
+    with held_job(tmp_path) as (views, _):
+        dispatcher = FakeDispatcher(views, tmp_path / "cluster")  # type: ignore[arg-type]
+        with serving(dispatcher, RestSettings(port=0)) as rest:
+            (executor,) = rest.get("/taskmanagers").json()["taskmanagers"]
+            path = f"/taskmanagers/{executor['id']}/thread-dump"
+            assert "hold_record" in _stacks(rest, path)["headrace-local"]
+
+
+@pytest.mark.parametrize(("executor", "status"), [(f"{JOB[:12]}-0", 501), ("nobody", 404)])
+def test_other_executors_are_sparks_to_show(rest: Serving, executor: str, status: int) -> None:
+    answer = rest.get(f"/taskmanagers/{executor}/thread-dump")
+    assert (answer.status_code, len(answer.json()["errors"])) == (status, 1)
