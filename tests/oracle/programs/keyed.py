@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+
 from oracle.catalogue import program
 
 
@@ -97,6 +99,40 @@ def sum_floats(api, env, source):
 @program(inputs="small_ints")
 def sum_basic_type(api, env, source):
     return source.stream(api.Types.INT()).key_by(lambda value: value % 2 == 0).sum()
+
+
+def _rolling_decimals(api, env, source, kind):
+    """Plain decimals by the parity of their unscaled value; as text, with its scale."""
+    values = [decimal.Decimal(value).scaleb(-2) for value in source.data]
+    keyed = env.from_collection(values, api.Types.BIG_DEC()).key_by(
+        lambda value: int(value.scaleb(2)) % 2
+    )
+    return getattr(keyed, kind)().map(repr)
+
+
+@program(inputs="small_ints")
+def sum_decimals(api, env, source):
+    return _rolling_decimals(api, env, source, "sum")
+
+
+@program(inputs="small_ints")
+def min_decimals(api, env, source):
+    return _rolling_decimals(api, env, source, "min")
+
+
+@program(inputs="small_ints")
+def max_decimals(api, env, source):
+    return _rolling_decimals(api, env, source, "max")
+
+
+@program(inputs="small_ints")
+def min_by_decimals(api, env, source):
+    return _rolling_decimals(api, env, source, "min_by")
+
+
+@program(inputs="small_ints")
+def max_by_decimals(api, env, source):
+    return _rolling_decimals(api, env, source, "max_by")
 
 
 @program(inputs="triples", order_by=first)
