@@ -59,7 +59,8 @@ def build_packets(
         control = open_control(spark, job_dir)
         edges = source_edges(source.stage for source in plan.sources)
         send = control_function(edges, ids, len(plan.sources))
-        frames.append(control.mapInArrow(send, ENVELOPE))
+        # one task, whose packets are numbered: Spark would give every file of commands its own
+        frames.append(control.coalesce(1).mapInArrow(send, ENVELOPE))
     packets = reduce(lambda left, right: left.unionAll(right), frames)
     for stage in plan.stages:
         code = _code(stage, f"{run_id}/level{stage.level}", ids, 0, spark)
