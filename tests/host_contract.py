@@ -24,6 +24,7 @@ from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import PlanError, UserFunctionError
+from headrace.spi.sink import Committer, Sink, SinkWriter
 from headrace.spi.source import Boundedness, Source
 from headrace.testing.programs import handle_of
 
@@ -96,6 +97,22 @@ class Unread(Source):
 
     def boundedness(self) -> Boundedness:
         return Boundedness.BOUNDED
+
+
+class Rows(SinkWriter):
+    """Hands its records to the committer."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self.rows += values
+
+    def prepare_commit(self) -> list[Any]:
+        return self.rows
+
+    def abort(self) -> None:
+        self.rows = []
 
 
 class Stamp(TimestampAssigner):
@@ -401,21 +418,6 @@ def moves_between_hosts(
 
 
 def test_a_sink_that_fails_while_a_job_is_stopped_is_told(job: Job) -> None:
-    from headrace.spi.sink import Committer, Sink, SinkWriter
-
-    class Rows(SinkWriter):
-        def __init__(self) -> None:
-            self.rows: list[Any] = []
-
-        def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-            self.rows += values
-
-        def prepare_commit(self) -> list[Any]:
-            return self.rows
-
-        def abort(self) -> None:
-            self.rows = []
-
     class Broken(Committer):
         def commit(self, batch_id: int, committables: list[Any]) -> None:
             raise OSError("no room")
@@ -437,6 +439,88 @@ def test_a_sink_that_fails_while_a_job_is_stopped_is_told(job: Job) -> None:
     assert client.wait(PATIENCE_S)
     assert client.get_job_status().result() is JobStatus.FAILED
     assert "no room" in str(handle_of(client).error)
+
+
+class Alarms(KeyedProcessFunction):
+    """Tells of each record, and again at the time in it, if there is one."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value[1]:
+            ctx.timer_service().register_processing_time_timer(value[1])
+        yield f"{value[0]} seen"
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield f"{ctx.get_current_key()} fired"
+
+
+class Epochs(Sink):
+    """A file for the rows of each epoch, once; one row is refused once, when it is past a time."""
+
+    def __init__(self, folder: Path, refused: str) -> None:
+        self.folder, self.refused = folder, refused
+
+    def create_writer(self, context: Any) -> SinkWriter:
+        return Rows()
+
+    def create_committer(self, context: Any) -> Committer:
+        self.folder.mkdir(exist_ok=True)
+        return EpochFiles(self.folder, self.refused)
+
+    def rows(self) -> list[str]:
+        files = self.folder.glob("epoch-*")
+        return sorted(row for file in files for row in file.read_text().splitlines())
+
+
+class EpochFiles(Committer):
+    def __init__(self, folder: Path, refused: str) -> None:
+        self.folder, self.refused = folder, refused
+
+    def commit(self, batch_id: int, committables: list[Any]) -> None:
+        told = self.folder / "told"
+        if self.refused in committables and not told.exists():
+            told.touch()
+            until = float((self.folder / "until").read_text())
+            wait_until(lambda: time.time() > until)
+            raise OSError("no room")
+        file = self.folder / f"epoch-{batch_id}"
+        if not file.exists():
+            file.write_text("".join(f"{row}\n" for row in committables))
+
+
+def test_sinks_agree_on_what_fires_while_an_epoch_is_repeated(job: Job) -> None:
+    sinks = [Epochs(job.out / name, f"{name} seen") for name in ("one", "two")]
+    job.out.mkdir()
+    env = job.env(
+        restart_strategy__type="fixed-delay",
+        restart_strategy__fixed_delay__attempts="3",
+        restart_strategy__fixed_delay__delay="100 ms",
+    )
+    rows = job.source(env).key_by(lambda pair: pair[0]).process(Alarms(), Types.STRING())
+    for sink in sinks:
+        rows.sink_to(sink)
+    client = env.execute_async("alarms")
+    expected: list[str] = []
+
+    def found() -> list[list[str]]:
+        return [sink.rows() for sink in sinks]
+
+    def expect(*more: str) -> None:
+        expected.extend(more)
+        wait_until(
+            lambda: all(rows == sorted(expected) for rows in found()),
+            lambda: f"{found()} != {sorted(expected)}",
+        )
+
+    for sink in sinks:
+        name = sink.folder.name
+        # long enough that the epoch which is refused begins before it, as a rule
+        due = time.time() + (0.3 if job.host == "local" else 3.0)
+        (sink.folder / "until").write_text(str(due + 0.1))
+        job.write(f"{name}-1", (f"alarm-{name}", int(due * 1000)))
+        wait_until(lambda name=name: all(f"alarm-{name} seen" in rows for rows in found()))
+        job.write(f"{name}-2", (name, 0))
+        expect(f"alarm-{name} seen", f"{name} seen", f"alarm-{name} fired")
+    client.cancel().result()
 
 
 def refuses_the_checkpoint_of(first: str, second: str, tmp_path: Path, spark: Any) -> None:

@@ -22,6 +22,7 @@ from headrace.data.records import Records
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.plan.planner import PlanOptions, plan
 from headrace.runtime import stopwatch
+from headrace.runtime import task as task_module
 from headrace.runtime.exchange.partition import (
     Broadcast,
     Custom,
@@ -149,8 +150,12 @@ STAGE = stage_with_all_exchanges()
 
 def sent(task: Task, batch_id: int, values: list[int]) -> list[Any]:
     attempt = f"{random.random()}"
-    # how long it took is told to the driver, at the end of the packets, and nobody else reads it
-    with patch.object(stopwatch, "perf_counter_ns", lambda: 0):
+    # how long it took, and when, is told to the driver, at the end of the packets, and nobody else
+    # reads it
+    with (
+        patch.object(stopwatch, "perf_counter_ns", lambda: 0),
+        patch.object(task_module, "wall_clock", lambda: 0),
+    ):
         return list(task.run_source([("", Records(values))], batch_id, attempt))
 
 

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from headrace.common import Types
 from headrace.errors import ConfigurationError, SavepointError, UnsupportedStepError
 from host_contract import *  # noqa: F403 - its tests
 from host_contract import (
+    Alarms,
+    Epochs,
     Job,
     LinesJob,
     Unread,
@@ -104,3 +107,21 @@ def test_the_checkpoint_of_another_host_is_refused(
     first: str, second: str, tmp_path: Path, spark: Any
 ) -> None:
     refuses_the_checkpoint_of(first, second, tmp_path, spark)
+
+
+def test_commands_that_have_piled_up_are_read_in_one_batch(tmp_path: Path, spark: Any) -> None:
+    job = Job("spark", tmp_path, spark)
+    expected: list[str] = []
+    for run in range(2):
+        job.write(f"run-{run}", (f"x{run}", 0))
+        for number in range(3 * run):  # as ticks do while a job fails and starts again
+            command = job.checkpoint / "control" / f"{number:020d}-tick.txt"
+            command.write_text("tick\n")
+        env = job.env()
+        rows = job.source(env, bounded=True).key_by(lambda pair: pair[0])
+        sink = Epochs(job.out / "rows", "none")
+        job.out.mkdir(exist_ok=True)
+        rows.process(Alarms(), Types.STRING()).uid("alarms").sink_to(sink).uid("rows")
+        env.execute("alarms")
+        expected.append(f"x{run} seen")
+        assert sink.rows() == expected

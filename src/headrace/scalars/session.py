@@ -6,12 +6,12 @@ Out: bodies of functions ask it.  Next: scalars/functions/entry.py
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from headrace.common.clock import processing_time_ns
 from headrace.errors import ConfigurationError
 from headrace.scalars.offsets import offset_named
 
@@ -62,7 +62,7 @@ class ScalarSession:
 
     def now_ns(self) -> int:
         """The current time for functions that look at the clock, in epoch nanoseconds."""
-        return time.time_ns() if self.query_time_ns is None else self.query_time_ns
+        return processing_time_ns() if self.query_time_ns is None else self.query_time_ns
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from headrace.common.clock import wall_clock
+from headrace.common.clock import processing_time
 from headrace.connectors.files.manifest import FileCommittable, SinkPlaces
 from headrace.errors import ConnectorError, TypeMismatchError
 from headrace.formats.bulk_writers import ParquetWriter
@@ -83,7 +83,7 @@ class FileWriter(SinkWriter):
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Appends records to the files of their buckets."""
-        buckets = self._assigner.buckets(values, timestamps, wall_clock())
+        buckets = self._assigner.buckets(values, timestamps, processing_time())
         if isinstance(buckets, str):
             self._append(buckets, values)
             return
@@ -100,7 +100,7 @@ class FileWriter(SinkWriter):
             False, with nothing written, when the format or the bucket assigner needs the records
             themselves; then the caller decodes them and calls ``write``.
         """
-        buckets = self._assigner.buckets([], timestamps, wall_clock())
+        buckets = self._assigner.buckets([], timestamps, processing_time())
         if not isinstance(buckets, str):
             return False
         file = self._file_of(buckets)

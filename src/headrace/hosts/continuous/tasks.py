@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 
+from headrace.common.clock import hold_processing_time
 from headrace.data.codec import codec_for
 from headrace.hosts.continuous.epochs import state_folder
 from headrace.hosts.continuous.loops import LoopSettings, SourceLoop, StageLoop
@@ -158,6 +159,7 @@ def run_stage_task(code: TaskCode, stage: StageTasks, subtask: int, rows: Rows) 
 def _task(code: TaskCode, stage: StagePlan, subtask: int, store: PageStore) -> ContinuousTask:
     note_task(TaskAtWork.of(stage, subtask))  # until the task ends, and its thread with it
     emits = code.settings.watermark_interval_ms > 0
+    hold_processing_time(None)  # this worker may have run batches of another job before
     return ContinuousTask(stage, subtask, store, emits_watermarks=emits)
 
 

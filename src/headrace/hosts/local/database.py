@@ -34,12 +34,13 @@ create table if not exists committed (epoch integer primary key, positions text)
 
 
 class EpochPlan(NamedTuple):
-    """From where to where an epoch reads every source, and its commands."""
+    """From where to where an epoch reads every source, its commands, and its processing time."""
 
     epoch: int
     starts: list[JsonValue]
     ends: list[JsonValue]
     commands: list[str]
+    planned_ms: int
 
 
 class Database:
@@ -82,7 +83,7 @@ class Database:
         with self._lock:
             self._connection.execute("begin")
             self._connection.execute("delete from planned")
-            content = json.dumps([plan.starts, plan.ends, plan.commands])
+            content = json.dumps(plan[1:])
             self._connection.execute("insert into planned values (?, ?)", (plan.epoch, content))
             self._connection.execute("commit")
 

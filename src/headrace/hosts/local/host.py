@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from headrace.common.clock import wall_clock
+from headrace.common.clock import hold_processing_time, processing_time, wall_clock
 from headrace.errors import ConnectorError, UnsupportedStepError
 from headrace.hosts.alignment import Board
 from headrace.hosts.local.database import FOLDER, Database, EpochPlan
@@ -132,7 +132,7 @@ class LocalRun:
         self._on_epoch = on_epoch
         self._limit = records_per_epoch
         self._interval_s = interval_s
-        self._stages = LocalStages(plan, database.store, wall_clock)
+        self._stages = LocalStages(plan, database.store, processing_time)
         self._adapters = [ADAPTERS.of(each.source) for each in plan.sources]
         self._sources: list[Source] = []  # opened copies
         self._positions: list[JsonValue] = []
@@ -299,7 +299,8 @@ class LocalRun:
         ]
         with self._changed:
             commands = list(self._commands)
-        if self._wake_at is not None and wall_clock() >= self._wake_at:
+        now_ms = wall_clock()
+        if self._wake_at is not None and now_ms >= self._wake_at:
             self._wake_at = None
             commands.append("tick")
         last = self._database.last_epoch()
@@ -307,7 +308,8 @@ class LocalRun:
         if not (ends != self._positions or commands or first):
             return None
         self._idle = False
-        plan = EpochPlan(0 if last is None else last + 1, self._positions, ends, commands)
+        epoch = 0 if last is None else last + 1
+        plan = EpochPlan(epoch, self._positions, ends, commands, now_ms)
         self._database.plan(plan)
         return plan
 
@@ -332,7 +334,9 @@ class LocalRun:
             adapter.commit(source, position)
 
     def _work(self, plan: EpochPlan) -> EpochResults:
-        # a repeated epoch begins where it began before, whatever the source calls its beginning now
+        # a repeated epoch begins where and when it began before, whatever the source calls its
+        # beginning now
+        hold_processing_time(plan.planned_ms)
         inputs = [
             [list(adapter.read(source, start, end))]
             for adapter, source, start, end in zip(

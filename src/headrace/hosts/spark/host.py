@@ -20,6 +20,7 @@ from headrace.hosts.spark.executors import executors_of
 from headrace.hosts.spark.microbatch.build import build_packets
 from headrace.hosts.spark.microbatch.results import packets_of
 from headrace.hosts.spark.microbatch.run import MicroBatchRun
+from headrace.hosts.spark.microbatch.worker import PLANNED_MS
 from headrace.hosts.spark.native.job import open_native, run_native_batch
 from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.protection import check_protected, protection
@@ -221,6 +222,8 @@ class _PacketProgram:
     def results(self, batch: DataFrame, number: int, query: SparkQuery) -> EpochResults:
         if self._plan.batch and number > 0:
             raise InternalError(f"a job in BATCH mode was given a second batch, number {number}")
+        # Spark hands it to every task of the batch, however often it is run
+        batch.sparkSession.sparkContext.setLocalProperty(PLANNED_MS, str(query.planned_ms()))
         return read_messages(packets_of(batch))
 
 

@@ -8,10 +8,10 @@ In: the session.  Out: times.  Next: scalars/session.py
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from headrace.common import data_types as t
+from headrace.common.clock import processing_time_ns
 from headrace.errors import UnsupportedStepError
 from headrace.scalars import moments as m
 from headrace.scalars.functions.entry import BoundCall, Clock, FunctionEntry
@@ -60,7 +60,7 @@ def _each(name: str, doc: str) -> FunctionEntry:
         doc=doc,
         forms=(f"{name}()",),
         rule=nothing(_LTZ),
-        row=lambda: m.instant_of(time.time_ns(), 3),
+        row=lambda: m.instant_of(processing_time_ns(), 3),
         deterministic=False,
         clock=Clock.RECORD,
     )

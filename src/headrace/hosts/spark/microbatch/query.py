@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.errors import HeadraceError, UserFunctionError
@@ -67,20 +68,24 @@ class SparkQuery:
         self._on_batch = on_batch
         self._feeds = feeds
         self._query: StreamingQuery | None = None
+        self._started = threading.Event()  # its first batch may be faster than start()
         self._error: BaseException | None = None
         self._stopped = False
 
     def start(self) -> None:
         """Start the query; batches run on Spark's own thread from now on."""
         quiet_callbacks()
-        self._query = (
-            self._frame.writeStream.outputMode("append")
-            .queryName(self._name)
-            .option("checkpointLocation", self._checkpoint)
-            .trigger(**self._trigger)
-            .foreachBatch(self._batch)
-            .start()
-        )
+        try:
+            self._query = (
+                self._frame.writeStream.outputMode("append")
+                .queryName(self._name)
+                .option("checkpointLocation", self._checkpoint)
+                .trigger(**self._trigger)
+                .foreachBatch(self._batch)
+                .start()
+            )
+        finally:
+            self._started.set()
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         try:
@@ -165,6 +170,11 @@ class SparkQuery:
         if last is None:
             return []
         return [_offset(source["endOffset"]) for source in last["sources"]]
+
+    def planned_ms(self) -> int:
+        """When the running batch was planned: Spark stores it before it runs a batch."""
+        self._started.wait()
+        return int(self._jvm_query().lastExecution().offsetSeqMetadata().batchTimestampMs())
 
     def has_read_feeds(self) -> bool:
         """Whether nothing more will come; asked when the query has nothing to do."""

@@ -21,6 +21,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Row
 
+from headrace.common.clock import hold_processing_time
 from headrace.data.codec import codec_for
 from headrace.hosts.spark import user_files
 from headrace.hosts.spark.microbatch.state_store import MapStateStore
@@ -43,6 +44,8 @@ ENVELOPE = "slot int, channel int, seq int, packet binary"
 _ENVELOPE_ARROW = pa.schema(
     [("slot", pa.int32()), ("channel", pa.int32()), ("seq", pa.int32()), ("packet", pa.binary())]
 )
+# A property of Spark's jobs, set by the driver: when their batch was planned.
+PLANNED_MS = "headrace.batch.planned-ms"
 # Channels of stage-0 tasks are numbered per source; Spark never makes that many partitions.
 CHANNELS_PER_SOURCE = 1_000_000
 
@@ -96,9 +99,13 @@ def _close_all() -> None:
 
 
 def _batch_id() -> int:
+    return _local_property("streaming.sql.batchId") or 0
+
+
+def _local_property(name: str) -> int | None:
     context = TaskContext.get()
-    value = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
-    return int(value) if value else 0
+    value = context.getLocalProperty(name) if context is not None else None
+    return int(value) if value else None
 
 
 def _attempt() -> str:
@@ -175,6 +182,7 @@ def _run_stateless(
     code: StageCode, subtask: int, channel: int, run: Callable[[Task], Iterator[Packet]]
 ) -> Iterator[pa.RecordBatch]:
     """Run a task that keeps nothing in Spark's state store."""
+    hold_processing_time(_local_property(PLANNED_MS))
     try:
         task = _task(code, subtask, DictStore())
         packets = _until_stopped(code, subtask, run(task))
@@ -216,6 +224,7 @@ def envelope_rows(rows: list[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
 
 def run_stage(code: StageCode, slot: int, rows: Iterable[Row], pages: Any) -> Iterator[Row]:
     """Run one batch of a subtask after an exchange; `pages` is Spark's map state."""
+    hold_processing_time(_local_property(PLANNED_MS))
     subtask = code.slot_ids.index(slot)
     task = _tasks.get((code.key, subtask))
     store: Any = MapStateStore() if task is None else task.store
