@@ -19,7 +19,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from headrace.errors import ConnectorError
+from headrace.errors import ConnectorError, StateError
 from headrace.spi.sink import Committer, SinkWriter
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ class OnceCommitter(Committer):
     `remove_staged` removes leftovers.
 
     Args:
-        where: the system it writes to, for logs.
-        forget: what a person deletes there to start from scratch, for logs.
+        where: the system it writes to, for logs and errors.
+        forget: what a person deletes there so that batches count from any number, for errors.
     """
 
     def __init__(self, where: str, *, forget: str) -> None:
@@ -123,10 +123,16 @@ class OnceCommitter(Committer):
         self._forget = forget
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
-        """Applies a batch, or finds that it is already there."""
+        """Applies a batch, or finds that it is already there.
+
+        Raises:
+            StateError: a newer batch is there: the checkpoint has gone back in time.
+        """
         newest = self.apply_once(batch_id, committables)
-        if newest >= batch_id:
-            self._log_repeated(batch_id, newest)
+        if newest > batch_id:  # a run only ever repeats its newest batch
+            raise self._gone_back(batch_id, newest)
+        if newest == batch_id:
+            _log.info("batch %d is already in %s; the retry is dropped", batch_id, self._where)
         self.sweep(batch_id)
 
     @abstractmethod
@@ -149,14 +155,13 @@ class OnceCommitter(Committer):
             # The batch is in: failing now would only bring it again.
             _log.warning("could not remove what old attempts left behind: %s", error)
 
-    def _log_repeated(self, batch_id: int, newest: int) -> None:
-        if batch_id == newest:
-            _log.info("batch %d is already in %s; the retry is dropped", batch_id, self._where)
-            return
-        # The engine only ever repeats its newest batch, so its checkpoint has gone back in time.
-        _log.warning(
-            "batch %d is older than batch %d, the newest in %s: it was already written and is not "
-            "written again. If the job's checkpoint was deleted to start from scratch, delete %s "
-            "there too",
-            *(batch_id, newest, self._where, self._forget),
+    def _gone_back(self, batch_id: int, newest: int) -> StateError:
+        return StateError(
+            f"batch {batch_id} is older than batch {newest}, the newest in {self._where}: the "
+            "job's checkpoint has gone back in time (a copy was put back, or the machine lost what "
+            "was not on disk yet), and other records may have this number now",
+            where=self._where,
+            fix="restore the newest checkpoint, or a savepoint, whose batches are counted anew; to "
+            f"go on from here, with batches {batch_id} to {newest} written a second time, delete "
+            f"{self._forget}",
         )

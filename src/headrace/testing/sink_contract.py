@@ -148,6 +148,18 @@ class SinkContract(ABC):
             self._expect(range(before + 6), f"killed after {after} lines, then tried again")
         self._expect_clean(job)
 
+    def test_a_batch_older_than_the_newest_is_refused(self) -> None:
+        """Its checkpoint has gone back in time, and its records may be others: none are dropped."""
+        job = self._job()
+        for batch in range(3):
+            job.run(batch, self._records(2 * batch, 2 * batch + 2))
+        job.restart()
+        with _told("a batch older than the newest"):
+            job.run(1, self._records(7, 9))
+        job.restart()
+        job.run(3, self._records(6, 7))
+        self._expect(range(7), "what was there, and the next batch")
+
     def test_a_crash_after_the_commit(self) -> None:
         """Committed, and then the driver died before it could note it."""
         job = self._job()

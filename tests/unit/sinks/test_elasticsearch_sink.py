@@ -69,6 +69,7 @@ class _ById(SinkContract):
     # A batch id decides nothing, ids of documents do; a repeated batch is made of the same records.
     test_a_batch_that_comes_twice_changes_nothing = None  # type: ignore[assignment]
     test_batches_without_records = None  # type: ignore[assignment]
+    test_a_batch_older_than_the_newest_is_refused = None  # type: ignore[assignment]
     # What came before the bad record is there, and is written again.
     test_bad_records_are_told_and_nothing_is_lost = None  # type: ignore[assignment]
 

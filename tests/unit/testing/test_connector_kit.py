@@ -16,7 +16,7 @@ from headrace.datastream.connectors.sink import (
     SinkWriter,
     WriterContext,
 )
-from headrace.errors import TypeMismatchError
+from headrace.errors import StateError, TypeMismatchError
 from headrace.spi.python_source import PythonSource
 from headrace.testing.connectors import SinkContract, SinkDriver, SourceContract
 
@@ -74,14 +74,22 @@ class InsertOnce(Committer):
 
     def commit(self, batch_id: int, committables: list[Path]) -> None:
         with self.db:
-            if not self.is_done(batch_id):
+            newest = self.newest()
+            if newest > batch_id:
+                raise self.gone_back(batch_id, newest)
+            if newest < batch_id:
                 self.note(batch_id)
                 self.insert(committables)
         self.sweep(batch_id)
 
-    def is_done(self, batch_id: int) -> bool:
-        query = "SELECT 1 FROM done WHERE job = ? AND sink = ? AND batch >= ?"
-        return self.db.execute(query, [*self.sink, batch_id]).fetchone() is not None
+    def newest(self) -> int:
+        query = "SELECT COALESCE(MAX(batch), -1) FROM done WHERE job = ? AND sink = ?"
+        return int(self.db.execute(query, self.sink).fetchone()[0])
+
+    def gone_back(self, batch_id: int, newest: int) -> Exception:
+        return StateError(
+            f"batch {batch_id} comes after {newest}", where="table done", fix="start anew"
+        )
 
     def note(self, batch_id: int) -> None:
         self.db.execute("INSERT INTO done VALUES (?, ?, ?)", [*self.sink, batch_id])
@@ -152,18 +160,24 @@ class NotesTooLate(InsertOnce):
 
 
 class ForgetsJobs(InsertOnce):
-    def is_done(self, batch_id: int) -> bool:
-        query = "SELECT 1 FROM done WHERE batch >= ?"
-        return self.db.execute(query, [batch_id]).fetchone() is not None
+    def newest(self) -> int:
+        return int(self.db.execute("SELECT COALESCE(MAX(batch), -1) FROM done").fetchone()[0])
 
 
-class RemembersInMemoryOnly(NeverNotes):
-    newest = -1
+class RemembersInMemoryOnly(InsertOnce):
+    remembered = -1
 
-    def is_done(self, batch_id: int) -> bool:
-        done = batch_id <= self.newest
-        self.newest = max(batch_id, self.newest)
-        return done
+    def newest(self) -> int:
+        return self.remembered
+
+    def note(self, batch_id: int) -> None:
+        self.remembered = batch_id
+
+
+class DropsWhatIsOlder(InsertOnce):
+    def commit(self, batch_id: int, committables: list[Path]) -> None:
+        if batch_id >= self.newest():
+            super().commit(batch_id, committables)
 
 
 class NeverSweeps(InsertOnce):
@@ -217,6 +231,7 @@ BROKEN = [
     (NotesTooLate, "test_a_process_that_is_killed_in_its_commit"),
     (ForgetsJobs, "test_jobs_and_sinks_keep_apart"),
     (RemembersInMemoryOnly, "test_a_batch_that_comes_twice_changes_nothing"),
+    (DropsWhatIsOlder, "test_a_batch_older_than_the_newest_is_refused"),
     (NeverSweeps, "test_what_dead_attempts_staged_is_swept"),
     (NeverSweeps, "test_a_crash_before_the_commit"),
     (SweepsOnlyItsOwn, "test_what_dead_attempts_staged_is_swept"),
@@ -245,7 +260,7 @@ def test_a_broken_sink_is_found(fault: type, promise: str, tmp_path: Path) -> No
 
     suite = Contract()
     suite.path = tmp_path
-    with pytest.raises((AssertionError, FileNotFoundError)):
+    with pytest.raises((AssertionError, FileNotFoundError, StateError)):
         getattr(suite, promise)()
 
 
