@@ -19,12 +19,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kafka_broker import kafka  # noqa: F401 - a fixture for all tests
+from patience import TEST_TIMEOUT_S
 from registry_server import schema_registry  # noqa: F401
 from search_servers import elasticsearch, opensearch  # noqa: F401
 from secured_kafka import secured_kafka  # noqa: F401
 from services import postgres, redis_server, services_folder  # noqa: F401
+from skips import IS_CI, pytest_sessionfinish, pytest_terminal_summary  # noqa: F401 - hooks
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A change must not fail by what was there before it and no dice had hit: all runs of CI have the
+# same inputs.  Developers draw new ones, and so does whoever sets this to "drawn".
+SEEDS_ARE_DRAWN = os.environ.get("HEADRACE_TEST_SEEDS", "fixed" if IS_CI else "drawn") == "drawn"
 
 # Both must be set before the first JVM starts, so not in a fixture.
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -38,16 +44,27 @@ atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # One for all processes of a run: each of them must collect the same tests.
-os.environ.setdefault("HEADRACE_ORACLE_SEED", str(random.SystemRandom().randrange(10**6)))
+os.environ.setdefault(
+    "HEADRACE_ORACLE_SEED", str(random.SystemRandom().randrange(10**6) if SEEDS_ARE_DRAWN else 1)
+)
+# pytest-timeout reads it before pyproject.toml, so that one file says how long anything may take.
+os.environ.setdefault("PYTEST_TIMEOUT", str(TEST_TIMEOUT_S))
 
 # Shared machines are slow at times: neither a slow example nor slow making of one is a failure.
 settings.register_profile(
     "headrace",
     deadline=None,
+    derandomize=not SEEDS_ARE_DRAWN,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("headrace")
+
+
+def pytest_report_header() -> str:
+    """Says what chose the inputs of this run."""
+    drawn = f"HEADRACE_ORACLE_SEED={os.environ['HEADRACE_ORACLE_SEED']}"
+    return f"seeds: {'drawn' if SEEDS_ARE_DRAWN else 'fixed'}, {drawn}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

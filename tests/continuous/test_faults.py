@@ -16,13 +16,10 @@ from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.state import ValueStateDescriptor
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
-
-PATIENCE_S = 120.0
 
 
 class Total(KeyedProcessFunction):
@@ -62,13 +59,6 @@ def numbers(env: Any, count: int | None, rate: float | None = None) -> Any:
     limit = None if rate is None else RateLimiterStrategy.per_second(rate)
     source = DataGeneratorSource(lambda n: n + 1, count, limit, Types.LONG())
     return env.from_source(source, None, "numbers").uid("numbers")
-
-
-def wait_until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def rows(folder: Path) -> list[tuple[int, int]]:

@@ -37,7 +37,7 @@ from headrace.errors import (
 from headrace.io.server_calls import Retries
 from headrace.testing.connectors import SinkDriver
 from kafka_sinks import new_prefix, numbers, settle, text_sink
-from services import free_port
+from ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
