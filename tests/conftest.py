@@ -14,17 +14,23 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kafka_broker import kafka  # noqa: F401 - a fixture for all tests
-from patience import TEST_TIMEOUT_S
+from patience import PATIENCE_S, TEST_TIMEOUT_S
 from registry_server import schema_registry  # noqa: F401
 from search_servers import elasticsearch, opensearch  # noqa: F401
 from secured_kafka import secured_kafka  # noqa: F401
 from services import postgres, redis_server, services_folder  # noqa: F401
 from skips import IS_CI, pytest_sessionfinish, pytest_terminal_summary  # noqa: F401 - hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headrace.control.job import Job
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -73,6 +79,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(ROOT / "tests").parts[0]
         if folder in ("spark", "oracle"):
             item.add_marker(folder)
+
+
+@pytest.fixture(autouse=True)
+def _no_job_outlives_its_test() -> Iterator[None]:
+    """Ends what a test has started and left: its threads would log into what pytest has closed."""
+    before = _running_jobs()
+    yield
+    for job in _running_jobs() - before:
+        job.cancel()
+        assert job.wait(PATIENCE_S), f"job {job.name} cannot be ended"
+
+
+def _running_jobs() -> set[Job]:
+    """The jobs of this process; none if nobody has had a reason to import them."""
+    module = sys.modules.get("headrace.control.job")
+    return set() if module is None else set(module.running_jobs())
 
 
 @pytest.fixture(scope="session")
