@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from patience import wait_until
 from services import find_program
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
     from selenium.webdriver.remote.webelement import WebElement
 
-PATIENCE_S = 20
 # As root there is no sandbox; and nothing in the background asks for addresses elsewhere.
 _FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
@@ -103,16 +102,13 @@ class Page:
     def wait(self, ready: Callable[[], Any], what: str = "still waiting") -> Any:
         from selenium.common.exceptions import StaleElementReferenceException
 
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
+        def found() -> Any:
             try:
-                found = ready()
+                return ready()
             except StaleElementReferenceException:
-                found = None
-            if found:
-                return found
-            time.sleep(0.05)
-        raise AssertionError(what)
+                return None
+
+        return wait_until(found, what, every_s=0.05)
 
     def complaints(self, *, of_network: bool = False) -> list[str]:
         """What pages logged as errors or warnings since the last call."""

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from dashboard_jobs import FakeJob, standard_jobs
 from headrace.dashboard import SECURITY_HEADERS, assets
-from services import free_port
+from ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

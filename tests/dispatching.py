@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from headrace.common.configuration import Configuration
@@ -11,6 +10,7 @@ from headrace.dispatcher.dispatcher import Dispatcher
 from headrace.dispatcher.drivers import Drivers
 from headrace.dispatcher.job_store import Submission
 from headrace.dispatcher.settings import ClusterSettings
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from headrace.control.registry import JobRecord
     from headrace.dispatcher.leadership import Election
-
-PATIENCE_S = 60.0
 
 # Registers a job, answers requests, and behaves as the program's first argument says.
 _FAKE = """
@@ -119,10 +117,7 @@ def fake_dispatcher(
 
 def wait_for(what: Callable[[], bool]) -> None:
     """Until it is so."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not what():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.02)
+    wait_until(what, "it takes too long")
 
 
 def wait_for_state(dispatcher: Dispatcher, job_id: str, *states: str) -> JobRecord:

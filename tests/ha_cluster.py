@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from headrace.client import RestClient
 from headrace.errors import HeadraceError
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from headrace.control.registry import JobRecord
 
-PATIENCE_S = 180.0
 # Bars of the issue: a standby leads, and all jobs run again.
 LEADS_S, RUNS_S = 15.0, 60.0
 _KEYS = 7
@@ -90,11 +90,11 @@ def _is_hidden(file: Path, folder: Path) -> bool:
     return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
-def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S, why: str = "") -> float:
-    """Until it is so; how long that took."""
+def took(what: Callable[[], bool], bar_s: float, why: str) -> float:
+    """How long it took until it was so; no longer than the bar allows."""
     began = time.monotonic()
     while not what():
-        assert time.monotonic() - began < patience_s, f"it takes too long: {why}"
+        assert time.monotonic() - began < bar_s, f"it takes too long: {why}"
         time.sleep(0.05)
     return time.monotonic() - began
 
@@ -166,7 +166,7 @@ class Cluster:
         for number in range(dispatchers):
             self.dispatchers.append(DispatcherProcess(folder, f"dispatcher-{number}", options))
         self.client = RestClient(tuple(d.address for d in self.dispatchers))
-        wait_until(lambda: any(d.leads() for d in self.dispatchers), why="nobody leads")
+        wait_until(lambda: any(d.leads() for d in self.dispatchers), "nobody leads")
 
     @property
     def leader(self) -> DispatcherProcess:
@@ -201,7 +201,7 @@ class Cluster:
     def check_answers(self, until: int, work_s: float = 0.0) -> None:
         """Nothing is lost, and nothing is there twice; jobs may have as much work before them."""
         patience_s = PATIENCE_S * self.slack + work_s
-        wait_until(lambda: self.all_are("FINISHED"), patience_s, "jobs do not end")
+        took(lambda: self.all_are("FINISHED"), patience_s, "jobs do not end")
         right = right_lines(until)
         for number in self.jobs.values():
             written = written_lines(self.folder / f"out-{number}")
@@ -235,7 +235,7 @@ def kill_leader(cluster: Cluster, *, drivers: int = 0) -> None:
     """`kill -9` for the leader, and for some drivers as well, as if their machine had died."""
     fault = _strike(cluster, signal.SIGKILL, drivers, os.killpg)
     left = RUNS_S * cluster.slack - (time.monotonic() - fault.began)
-    wait_until(lambda: cluster.all_are("RUNNING", "FINISHED"), left, "jobs do not run again")
+    took(lambda: cluster.all_are("RUNNING", "FINISHED"), left, "jobs do not run again")
 
 
 def pause_leader(cluster: Cluster, seconds: float, *, drivers: int = 0) -> None:
@@ -247,9 +247,9 @@ def pause_leader(cluster: Cluster, seconds: float, *, drivers: int = 0) -> None:
     for pid in fault.pids:
         if pid in _session(pid):
             os.kill(pid, signal.SIGCONT)
-    wait_until(lambda: not old.leads() and new.leads(), LEADS_S, "two leaders")
+    took(lambda: not old.leads() and new.leads(), LEADS_S, "two leaders")
     patience_s = RUNS_S * cluster.slack
-    wait_until(lambda: cluster.all_are("RUNNING", "FINISHED"), patience_s, "jobs do not run again")
+    took(lambda: cluster.all_are("RUNNING", "FINISHED"), patience_s, "jobs do not run again")
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def _strike(
     for pid in pids:
         hit(pid, sign)
     began = time.monotonic()
-    took = wait_until(standby.leads, LEADS_S * cluster.slack, "no standby leads")
-    print(f"a standby leads after {took:.1f} s")
+    taken_s = took(standby.leads, LEADS_S * cluster.slack, "no standby leads")
+    print(f"a standby leads after {taken_s:.1f} s")
     cluster.client = RestClient((standby.address,))
     return _Fault(leader, standby, pids, began)

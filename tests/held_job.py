@@ -13,10 +13,11 @@ from headrace.control.registry import JobRegistry
 from headrace.control.views.reader import JobViews
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
-from job_files import PATIENCE_S, environment
+from job_files import environment
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 def hold_record(gate: str, number: int) -> int:
@@ -40,16 +41,8 @@ def held_job(folder: Path, **options: str) -> Iterator[tuple[JobViews, str]]:
     client = env.execute_async("held")
     views = JobViews(JobRegistry(folder / "jobs"))
     try:
-        until(lambda: Path(f"{gate}.reached").exists() and bool(views.executors()))
+        wait_until(lambda: Path(f"{gate}.reached").exists() and bool(views.executors()))
         yield views, views.overview()[0].job_id
     finally:
         gate.touch()
         assert client.wait(PATIENCE_S)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for a condition; the test's own limit ends what never holds."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -8,7 +8,6 @@ tests/continuous/test_host_contract.py; each says which hosts its fixture `job` 
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +26,11 @@ from headrace.errors import PlanError, UserFunctionError
 from headrace.spi.sink import Committer, Sink, SinkWriter
 from headrace.spi.source import Boundedness, Source
 from headrace.testing.programs import handle_of
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from headrace.datastream import DataStream
 
-PATIENCE_S = 90.0
 # the process beside the driver that asks sources does not find this module
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -188,13 +185,6 @@ class LinesJob(Job):
         draft = self.input.with_name("draft")
         draft.write_text("".join(f"{key} {number}\n" for key, number in pairs))
         draft.rename(self.input / f"{name}.txt")
-
-
-def wait_until(condition: Callable[[], bool], told: Callable[[], str] = lambda: "") -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.02)
 
 
 def test_a_bounded_program_ends_by_itself(job: Job) -> None:

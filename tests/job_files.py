@@ -11,11 +11,10 @@ from headrace.control.views.reader import JobViews
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.state import ValueStateDescriptor
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-PATIENCE_S = 120.0
 
 
 class Slow(KeyedProcessFunction):

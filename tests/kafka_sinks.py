@@ -12,6 +12,7 @@ from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.connectors.kafka.transactions import SinkTransactions
 from headrace.datastream.connectors.base import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from headrace.testing.connectors import SinkDriver
@@ -57,7 +58,7 @@ def admin_of(server: KafkaServer) -> TransactionAdmin:
     return TransactionAdmin(ClientSettings.of_sink(properties, "here"))
 
 
-def unfinished(server: KafkaServer, prefix: str, patience_s: float = 10.0) -> dict[str, str]:
+def unfinished(server: KafkaServer, prefix: str, patience_s: float = PATIENCE_S) -> dict[str, str]:
     """The transactions under a prefix that are not over; waits for those that are just ending.
 
     An answer to "commit" comes when the commit is in the log of transactions; the marks in the
@@ -102,9 +103,9 @@ def end_offset_is_stable(server: KafkaServer, topic: str) -> bool:
     return ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED)
 
 
-def settle(server: KafkaServer, *topics: str, patience_s: float = 30.0) -> None:
+def settle(server: KafkaServer, *topics: str) -> None:
     """Waits until the marks of ended transactions stand in these topics."""
-    deadline = time.monotonic() + patience_s
-    while not all(end_offset_is_stable(server, topic) for topic in topics):
-        assert time.monotonic() < deadline, f"a transaction in {topics} does not end"
-        time.sleep(0.02)
+    wait_until(
+        lambda: all(end_offset_is_stable(server, topic) for topic in topics),
+        f"a transaction in {topics} does not end",
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
+from patience import wait_until
+
 if TYPE_CHECKING:
     from typing import Self
 
     from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, NumberDataPoint
-
-PATIENCE_S = 60.0
 
 
 class Collector:
@@ -59,10 +58,8 @@ class Collector:
 
     def wait_for(self, count: int) -> None:
         """Until there are more requests by so many."""
-        wanted, deadline = len(self.requests) + count, time.monotonic() + PATIENCE_S
-        while len(self.requests) < wanted:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wanted = len(self.requests) + count
+        wait_until(lambda: len(self.requests) >= wanted, "the collector gets no metrics")
 
 
 def metrics_of(request: ExportMetricsServiceRequest) -> dict[str, Metric]:

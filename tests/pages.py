@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -67,7 +69,6 @@ ON_SPARK = [
 _FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]*)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"[\w./-]+\.\w+")
 _END = "__end_of_command__"
-_PATIENCE_S = 180.0
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ class Terminal:
         """Run the commands of a block and compare what each of them prints."""
         any_order = block.title == "in any order"
         for command, expected in _commands(block.text):
-            deadline = time.monotonic() + _PATIENCE_S
+            deadline = time.monotonic() + PATIENCE_S
             printed = self.run(command)
             while block.title == "after a moment" and not fits(expected, printed):
                 if time.monotonic() > deadline:

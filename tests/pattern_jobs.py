@@ -14,12 +14,13 @@ from headrace.cep import CEP, Pattern, PatternProcessFunction
 from headrace.common import Types, WatermarkStrategy
 from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.datastream import OutputTag
-from host_contract import Job, wait_until
+from patience import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from headrace.datastream import DataStream
+    from host_contract import Job
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

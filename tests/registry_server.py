@@ -21,7 +21,9 @@ from urllib import request
 import pytest
 
 from headrace.io.maven_jars import ivy_jar
-from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
+from ports import free_port
+from services import Server, services_folder  # noqa: F401 - a fixture of ours uses it
+from skips import give_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,9 +105,7 @@ def schema_registry(services_folder: Path) -> Iterator[RegistryServer]:  # noqa:
     try:
         registry_jar()
     except RuntimeError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+        give_up(str(error))
     folder = services_folder / "registry"
     folder.mkdir()
     server = RegistryServer(folder)

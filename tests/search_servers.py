@@ -19,13 +19,15 @@ import shutil
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from headrace.errors import ConnectorError
 from headrace.io.maven_jars import jars_of
-from services import Server, free_port
+from ports import free_port
+from services import Server
+from skips import give_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,12 +98,6 @@ public class TestNode extends Node {
 """
 
 
-def _give_up(reason: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 class SearchServer(Server):
     """A node; tests use indices of their own."""
 
@@ -152,11 +148,11 @@ def documents(url: str, index: str) -> dict[str, Any]:
 
 def new_search_server(wanted: Distribution, folder: Path) -> SearchServer:
     if shutil.which("javac") is None:
-        _give_up("a JDK is needed to start a search server: javac is missing")
+        give_up("a JDK is needed to start a search server: javac is missing")
     try:
         jars = jars_of(f"{wanted.name}-{wanted.version}", wanted.artifacts())
     except ConnectorError as error:
-        _give_up(str(error))
+        give_up(str(error))
     (folder / "config").mkdir()
     (folder / "TestNode.java").write_text(wanted.program())
     port = free_port()

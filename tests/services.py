@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace.connectors.kafka.local_broker import free_port
+from patience import PATIENCE_S
+from ports import free_port
+from skips import give_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PASSWORD = "s3cret pass"
-_PATIENCE_S = 60
 
 
 def find_program(name: str, package: str) -> str:
@@ -41,9 +42,7 @@ def find_program(name: str, package: str) -> str:
             found = _look_for(name) or _install(name, package)
     if found is None:
         reason = f"{name} is missing and could not be installed: apt-get install {package}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        give_up(reason)
     return found
 
 
@@ -89,7 +88,7 @@ class Server:
             self.command, stdout=log, stderr=log, cwd=self.folder, **self.run_as
         )
         log.close()
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + PATIENCE_S
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"no server: {(self.folder / 'log').read_text()[-2000:]}")
@@ -102,10 +101,10 @@ class Server:
         if self.process is not None:
             self.process.send_signal(sign)
             try:
-                self.process.wait(_PATIENCE_S)
+                self.process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(_PATIENCE_S)
+                self.process.wait(PATIENCE_S)
             self.process = None
 
 

@@ -13,6 +13,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,7 +30,7 @@ class Terminal:
         patience_s: how long it may take until a text is shown.
     """
 
-    def __init__(self, home: Path, *arguments: str, patience_s: float = 20.0) -> None:
+    def __init__(self, home: Path, *arguments: str, patience_s: float = PATIENCE_S) -> None:
         self._master, slave = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "headrace.cli", "sql", *arguments],

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 
+from patience import PATIENCE_S
+from ports import free_port
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE_S = 180.0
 SPARK_HOME = Path(pyspark.__file__).parent
 _ADDRESS = ["--host", "127.0.0.1"]
 
@@ -115,13 +116,6 @@ class Cluster:
             running = [self._master, *self.workers.values()]
             assert all(p is None or p.poll() is None for p in running), f"a process died: {logs}"
             time.sleep(0.1)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 # --- processes -----------------------------------------------------------------------------------

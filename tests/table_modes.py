@@ -7,7 +7,6 @@ this process; each says by its fixture `place` where the jobs run.
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,16 +16,15 @@ import pytest
 from headrace.common import Configuration
 from headrace.errors import ConfigurationError
 from headrace.table import EnvironmentSettings, TableEnvironment
+from patience import wait_until
 from services import PASSWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from headrace.table.table_result import TableResult
     from services import PostgresServer
 
-PATIENCE_S = 180.0
 CLICKS = """
     CREATE TABLE clicks (
         item STRING, n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
@@ -155,13 +153,6 @@ def test_a_savepoint_of_one_mode_is_restored_in_the_other(
     client.stop_with_savepoint(True, str(place.folder / "savepoints")).result()
     assert groups(postgres, name) == groups_of(range(76))
     assert windows(postgres, name) == windows_of(range(76))
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
 
 
 def groups(postgres: PostgresServer, name: str) -> set[tuple[Any, ...]]:

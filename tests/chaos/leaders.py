@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ha_cluster import RUNS_S, Cluster, DispatcherProcess, kill_leader, pause_leader, wait_until
+from ha_cluster import RUNS_S, Cluster, DispatcherProcess, kill_leader, pause_leader, took
 from zookeeper_server import ZooKeeper
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def main() -> int:
     until = RATE * asked.seconds
     try:
         cluster.submit(3, until, RATE)
-        took = wait_until(lambda: cluster.all_are("RUNNING", batches=1), 300, "jobs do not start")
-        _tell(f"3 jobs run after {took:.1f} s")
+        taken_s = took(lambda: cluster.all_are("RUNNING", batches=1), 300, "jobs do not start")
+        _tell(f"3 jobs run after {taken_s:.1f} s")
         _timed("the leader and a driver are killed", lambda: kill_leader(cluster, drivers=1))
         dead = next(d for d in cluster.dispatchers if d.process.poll() is not None)
         cluster.dispatchers.remove(dead)
@@ -84,12 +84,12 @@ def main() -> int:
 
 def _restart(zookeeper: ZooKeeper, cluster: Cluster) -> None:
     zookeeper.stop(signal.SIGKILL)
-    wait_until(lambda: not any(d.leads() for d in cluster.dispatchers), 15, "still sure to lead")
+    took(lambda: not any(d.leads() for d in cluster.dispatchers), 15, "still sure to lead")
     zookeeper.start()
-    wait_until(lambda: any(d.leads() for d in cluster.dispatchers), RESTART_S, "nobody leads")
+    took(lambda: any(d.leads() for d in cluster.dispatchers), RESTART_S, "nobody leads")
     cluster.client = cluster.leader.client
     patience_s = RUNS_S * cluster.slack
-    wait_until(lambda: cluster.all_are("RUNNING", "FINISHED"), patience_s, "jobs do not run again")
+    took(lambda: cluster.all_are("RUNNING", "FINISHED"), patience_s, "jobs do not run again")
 
 
 def _timed(what: str, fault: Callable[[], None]) -> None:

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
-from ha_cluster import COUNTING_PROGRAM, ENDLESS, check_counts, wait_until
+from ha_cluster import COUNTING_PROGRAM, ENDLESS, check_counts
 from headrace.cli.main import app
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +114,7 @@ def test_a_busy_job_in_reactive_mode_is_rescaled_by_its_dispatcher(
                 if (job["state"], job["parallelism"]) == ("RUNNING", 2)
             ]
 
-        wait_until(lambda: bool(widened()), why="it is not rescaled")
+        wait_until(lambda: bool(widened()), "it is not rescaled")
         [job_id] = widened()
         wait_until(lambda: terminal.json("status", "-m", address, job_id)["batches"] > 1)
         terminal.type("stop", "-m", address, job_id)
@@ -148,9 +148,7 @@ def _refused(terminal: Terminal) -> str:
         env={**os.environ, "HEADRACE_HOME": str(terminal.folder / "home")},
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 60
-        while not [r for r in terminal.json("list") if r["state"] == "RUNNING"]:
-            assert time.monotonic() < deadline
+        wait_until(lambda: [r for r in terminal.json("list") if r["state"] == "RUNNING"])
         return terminal.type("rescale", "here", "-p", "2", code=2)
     finally:
         program.terminate()

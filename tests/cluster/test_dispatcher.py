@@ -16,8 +16,8 @@ from ha_cluster import (
     ENDLESS,
     DispatcherProcess,
     check_counts,
-    wait_until,
 )
+from patience import wait_until
 
 if TYPE_CHECKING:
     from headrace.common.opaque import JsonObject
@@ -56,7 +56,7 @@ def test_a_spark_job_is_submitted_stopped_with_a_savepoint_and_restored_wider(
         job = headrace("run", "-d", "--name", "sums", "-p", "1", "-D", f"user.password={SECRET}",
                        str(program), *arguments)  # fmt: skip
         client = dispatcher.client
-        wait_until(lambda: client.find(job["job_id"]).batches > 1, why="no batch")
+        wait_until(lambda: client.find(job["job_id"]).batches > 1, "no batch")
         pid = client.find("sums").pid
         shown = [Path(f"/proc/{each}/cmdline").read_bytes() for each in _tree(pid)]
         assert len(shown) > 1  # the driver, and Spark's JVM
@@ -67,7 +67,7 @@ def test_a_spark_job_is_submitted_stopped_with_a_savepoint_and_restored_wider(
         again = headrace("run", "-d", "-s", stopped["savepoint"], "-p", "2", "--name", "sums",
                          str(program), *arguments)  # fmt: skip
         assert again["job_id"] != job["job_id"]
-        wait_until(lambda: client.find(again["job_id"]).batches > 1, why="no batch of the second")
+        wait_until(lambda: client.find(again["job_id"]).batches > 1, "no batch of the second")
         assert headrace("stop", "sums")["parallelism"] == 2
         check_counts(out)
     finally:

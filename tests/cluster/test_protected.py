@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from standalone import PATIENCE_S, Cluster
+from patience import PATIENCE_S
+from standalone import Cluster
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 import pytest
 
 from headrace.control.registry import JobRegistry
-from standalone import PATIENCE_S, Cluster
+from patience import PATIENCE_S, wait_until
+from standalone import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,14 +135,12 @@ def test_a_continuous_job_that_starts_before_any_worker_waits_for_them(
 
 def told_to_wait(registry: JobRegistry, script: subprocess.Popen[str]) -> str:
     """What a job says that it waits for, once it does."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        for record in registry.all():
-            if record.waits_for is not None:
-                return record.waits_for
+
+    def told() -> str | None:
         assert script.poll() is None, script.communicate()[1][-5000:]
-        assert time.monotonic() < deadline, "it does not say that it waits"
-        time.sleep(0.1)
+        return next((record.waits_for for record in registry.all() if record.waits_for), None)
+
+    return wait_until(told, "it does not say that it waits", every_s=0.1) or ""
 
 
 def runs_on_both_executors(cluster: Cluster, mode: str, cores: int, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from headrace.datastream.connectors.kafka import KafkaTopicPartition
 from headrace.errors import ConnectorError
 from headrace.testing.connectors import SinkDriver
 from kafka_sinks import text_sink
-from services import free_port
+from ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

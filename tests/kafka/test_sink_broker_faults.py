@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +13,7 @@ from headrace.errors import ConnectorError
 from headrace.testing.connectors import SinkDriver
 from kafka_broker import KafkaServer, need_kafka
 from kafka_sinks import admin_of, new_prefix, numbers, text_sink, unfinished
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +51,10 @@ class Place:
         assert sorted(numbers(self.server, self.topic)) == expected
 
     def wait_for_timeout(self) -> None:
-        deadline = time.monotonic() + 30
         admin = admin_of(self.server)
-        while admin.open_ids(self.prefix):
-            assert time.monotonic() < deadline, "the transactions do not time out"
-            time.sleep(0.2)
+        wait_until(
+            lambda: not admin.open_ids(self.prefix), "the transactions do not time out", every_s=0.2
+        )
         admin.close()
 
 

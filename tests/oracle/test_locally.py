@@ -1,14 +1,14 @@
 """Every stored case of every program, without Spark: the same plan and operators in this process.
 
-What needs Spark to be read (files) is left to test_differential.py, which runs one case of each
-program on Spark.
+A program that is refused fails as one whose answer differs.  Next: test_differential.py, which runs
+some of the cases on Spark.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from headrace.errors import HeadraceError, UnsupportedStepError
+from headrace.errors import HeadraceError
 from headrace.testing import collect_locally
 from oracle import golden, run_headrace
 from oracle.catalogue import Case, load
@@ -26,11 +26,7 @@ def names(case: Case) -> tuple[str, str]:
 
 def found(case: Case, expected: Outcome) -> list[str]:
     """What differs from PyFlink; an error that PyFlink does not have is a difference."""
-    try:
-        outcome = run_headrace.run(PROGRAMS[case.program], case, collect_locally)
-    except UnsupportedStepError:
-        pytest.skip("reads files, which only Spark does here")
-    return differences(expected, outcome)
+    return differences(expected, run_headrace.run(PROGRAMS[case.program], case, collect_locally))
 
 
 @pytest.mark.parametrize(

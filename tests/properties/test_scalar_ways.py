@@ -172,13 +172,24 @@ NAMES = sorted(
     for name, entry in all_entries().items()
     if (entry.arrow or entry.arrow_of) and name == entry.name and not name.startswith("$")
 )
+# Their kernels take constants, such as patterns and units, that this test does not make up.
+NOT_REACHED = {
+    "NOT SIMILAR TO",
+    "REGEXP",
+    "REGEXP_EXTRACT",
+    "REGEXP_SUBSTR",
+    "SIMILAR TO",
+    "TIMESTAMPADD",
+    "TRIM",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_is_the_same_by_column_and_by_row(name: str) -> None:
     found = [(node, types) for node, types in calls(name) if is_deterministic(node)]
+    assert bool(found) == (name not in NOT_REACHED), "NOT_REACHED is out of date"
     if not found:
-        pytest.skip("its kernel takes types that are not among those of this test")
+        return
 
     @settings(max_examples=25, deadline=None, database=None, derandomize=True)
     @given(st.data())

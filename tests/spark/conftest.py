@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +21,13 @@ import pytest
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.hosts.spark.fast_start import home_without_zip
+from patience import PATIENCE_S, wait_until
 from spark_session import local_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
-
-# Generous: the machine may be busy with other things.
-PATIENCE_S = 240.0
 
 
 @pytest.fixture(scope="session")
@@ -84,14 +81,7 @@ def running_queries(spark: SparkSession) -> Callable[[], int]:
 @pytest.fixture
 def wait_for() -> Callable[[Callable[[], Any]], None]:
     """Waits for something to become true."""
-
-    def wait(condition: Callable[[], Any], timeout_s: float = PATIENCE_S) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not condition():
-            assert time.monotonic() < deadline, "it did not happen in time"
-            time.sleep(0.05)
-
-    return wait
+    return wait_until
 
 
 @dataclass

@@ -10,7 +10,8 @@ from headrace.cep import CEP
 from headrace.common import Types
 from headrace.datastream import RuntimeExecutionMode
 from headrace.errors import HeadraceError
-from host_contract import Job, wait_until
+from host_contract import Job
+from patience import wait_until
 from pattern_jobs import (
     EVENTS,
     FOUND,

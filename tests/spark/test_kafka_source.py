@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,8 +28,6 @@ from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import UserFunctionError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from headrace.datastream import StreamExecutionEnvironment
     from headrace.datastream.connectors.kafka import KafkaSourceBuilder
     from kafka_broker import KafkaServer
@@ -165,8 +165,8 @@ def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
 ) -> None:
     topic, out = kafka.create_topic(3), tmp_path / "out"  # nobody ever writes to the third
     env = make_env({"execution.checkpointing.interval": "100 ms"})
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(3))
-    stream = env.from_source(builder(kafka, topic).build(), strategy, "kafka")
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(15))
+    stream = env.from_source(builder(kafka, topic).build(), strategy, "kafka").uid("kafka")
     counts = (
         stream.map(lambda line: (line[0], 1), Types.TUPLE([Types.STRING(), Types.LONG()]))
         .key_by(lambda pair: pair[0])
@@ -180,13 +180,18 @@ def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
         lines = (json.loads(line) for file in out.glob("*.json") for line in file.open())
         return sorted((line["who"], line["count"]) for line in lines)
 
+    def read() -> int:
+        operators: dict[str, Any] = client.get_metrics().get("operators", {})
+        return int(operators.get("kafka", {}).get("numRecordsOut", 0))
+
     try:
         # the first partition is far ahead; the second has records of the first second
         times = [10_000 + n * 500 for n in range(20)]
         kafka.send(topic, [{"value": "a", "timestamp": stamp} for stamp in times], partition=0)
-        for _ in range(3):
+        wait_for(lambda: read() == 20)
+        for number in range(3):  # it is late, but never so long away that it counts as idle
             kafka.send(topic, [{"value": "b", "timestamp": 10_700}], partition=1)
-            time.sleep(0.5)
+            wait_for(lambda number=number: read() == 21 + number)
         # all of them come to rest, so that the first partition alone says what time it is
         wait_for(lambda: ("b", 3) in written())
         assert written() == sorted([("a", 2)] * 9 + [("b", 3)])
@@ -194,15 +199,22 @@ def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
         client.cancel().result(60)
 
 
+def hold(gate: str, line: str) -> str:
+    """The fifth line waits until the file is there."""
+    while line == "good 4" and not Path(gate).exists():
+        time.sleep(0.02)
+    return line
+
+
 def test_bad_messages_are_counted_and_the_lag_is_shown(
-    make_env: Make, wait_for: Wait, kafka: KafkaServer
+    make_env: Make, wait_for: Wait, kafka: KafkaServer, tmp_path: Path
 ) -> None:
-    topic = kafka.create_topic(2)
-    kafka.send(topic, ["good"] * 7 + [b"\xff"] * 3, partition=0)
+    topic, gate = kafka.create_topic(2), tmp_path / "gate"
+    kafka.send(topic, [f"good {n}" for n in range(7)] + [b"\xff"] * 3, partition=0)
     env = make_env({"source.max-records-per-batch": 2})
     source = builder(kafka, topic).skip_bad_records().build()
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").uid("kafka")
-    stream.sink_to(DiscardingSink())
+    stream.map(partial(hold, str(gate))).sink_to(DiscardingSink())
     client = env.execute_async("skipping")
     lags: set[int] = set()
 
@@ -212,9 +224,10 @@ def test_bad_messages_are_counted_and_the_lag_is_shown(
         return found.get("kafka", {})
 
     try:
+        wait_for(lambda: counts() and lags & {2, 4, 6, 8})
+        gate.touch()
         wait_for(lambda: counts().get("numRecordsInErrors") == 3)
         assert counts()["numRecordsOut"] == 7
-        assert lags & {2, 4, 6, 8}
     finally:
         client.cancel().result(60)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from golden.savepoints.every_state import Numbers, environment, key_of, record
 from headrace import state
 from headrace.common import Types, WatermarkStrategy
 from headrace.state import first_rows
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +54,12 @@ def test_it_survives_a_savepoint_and_a_rescale(spark: SparkSession, tmp_path: Pa
     running = program(2, CUT, ends=False, execution__checkpointing__dir=job)
     running.print()
     client = running.get_execution_environment().execute_async("tallying")
-    deadline = time.monotonic() + 240
-    while client.get_metrics().get("operators", {}).get("tally", {}).get("numRecordsIn", 0) < CUT:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+
+    def read() -> int:
+        operators = client.get_metrics().get("operators", {})
+        return int(operators.get("tally", {}).get("numRecordsIn", 0))
+
+    wait_until(lambda: read() >= CUT, every_s=0.1)
     location = client.stop_with_savepoint(False, str(tmp_path / "all")).result()
     for place in (str(job), location):
         table = state.read(place, "tally", "tallies", spark)

@@ -6,7 +6,6 @@ One job runs for the whole file: it is saved while it goes on, and stopped with 
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import SavepointError, StateError
 from headrace.hosts.spark.state.checkpoint_files import last_batch
 from headrace.hosts.spark.state.tables import checkpoint_states
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-PATIENCE_S = 240.0
 FIRST = [f"k{number % 20}" for number in range(200)]
 SECOND = ["k1", "k2", "new", "k1"]
 
@@ -143,10 +142,7 @@ def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     client = env.execute_async("counting")
 
     def wait_for(records: int) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while _records(client) < records:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: _records(client) >= records, every_s=0.1)
 
     wait_for(len(FIRST))
     answer = headrace("savepoint", "counting", str(root / "all"), "--json")
@@ -307,10 +303,12 @@ def test_stop_with_drain_fires_all_windows_first(spark: SparkSession, tmp_path: 
         .sink_to(sink)
     )
     client = env.execute_async("draining")
-    deadline = time.monotonic() + PATIENCE_S
-    while client.get_metrics().get("operators", {}).get("sum", {}).get("numRecordsIn", 0) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+
+    def read() -> int:
+        operators = client.get_metrics().get("operators", {})
+        return int(operators.get("sum", {}).get("numRecordsIn", 0))
+
+    wait_until(lambda: read() >= 3, every_s=0.1)
     location = client.stop_with_savepoint(True, str(tmp_path / "all")).result()
     lines = [
         line

@@ -32,6 +32,7 @@ from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.file_reader import explain_read_failure, whole_file_settings
 from headrace.hosts.spark.sources.opening import SourceOptions, open_source
 from headrace.table import DataTypes
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -184,12 +185,10 @@ def test_two_sources_in_one_query_do_not_mix(spark: SparkSession, tmp_path: Path
 def test_a_rate_holds_while_the_query_runs(spark: SparkSession, tmp_path: Path) -> None:
     source = DataGeneratorSource(lambda i: i, None, RateLimiterStrategy.per_second(50), Types.INT())
     frame = open_source(source, spark, str(tmp_path))
-    query = frame.writeStream.format("memory").queryName("rated").start()
     started = time.monotonic()
+    query = frame.writeStream.format("memory").queryName("rated").start()
     try:
-        deadline = started + 60  # a busy machine may take long for the first batch
-        while query.isActive and spark.table("rated").count() < 60 and time.monotonic() < deadline:
-            time.sleep(0.2)
+        wait_until(lambda: not query.isActive or spark.table("rated").count() >= 60, every_s=0.2)
         assert query.exception() is None
         found = [row[0] for row in spark.table("rated").collect()]
         assert found == list(range(len(found)))
@@ -276,9 +275,7 @@ def test_lines_from_a_socket(spark: SparkSession, tmp_path: Path) -> None:
         try:
             connection, _ = server.accept()
             connection.sendall(b"one\ntwo\n")
-            deadline = time.monotonic() + 60
-            while spark.table("lines").count() < 2 and time.monotonic() < deadline:
-                time.sleep(0.2)
+            wait_until(lambda: spark.table("lines").count() >= 2, every_s=0.2)
             assert values(spark.table("lines").collect()) == ["one", "two"]
             connection.close()
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING
 
 from grafana_dashboard import TARGET
@@ -12,6 +11,7 @@ from headrace.control.views.prometheus import exposition
 from headrace.control.views.reader import JobViews
 from headrace.datastream import StreamExecutionEnvironment
 from job_files import environment, three_stages
+from patience import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +30,12 @@ def test_every_metric_of_the_dashboard_is_told(tmp_path: Path) -> None:
     views = JobViews(JobRegistry(tmp_path / "jobs"))
     named = set(re.findall(r"\b(?:flink|headrace_job)_\w+", TARGET.read_text())) - _OF_SOURCES
     assert len(named) > 12
-    deadline = time.monotonic() + 60
+
+    def missing() -> set[str]:
+        return named - _names(exposition(views).decode())
+
     try:
-        while missing := named - _names(exposition(views).decode()):
-            assert time.monotonic() < deadline, f"nobody tells {sorted(missing)}"
-            time.sleep(0.2)
+        wait_until(lambda: not missing(), lambda: f"nobody tells {sorted(missing())}", every_s=0.2)
     finally:
         client.cancel().result()
 

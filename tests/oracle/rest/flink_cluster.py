@@ -10,16 +10,17 @@ import io
 import json
 import os
 import shutil
-import socket
 import subprocess
-import time
 import urllib.request
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 from oracle import setup_venv
+from patience import wait_until
+from ports import free_port
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _CONFIG = """\
@@ -74,13 +75,6 @@ def _java_options() -> str:
     standard = (distribution() / "conf" / "config.yaml").read_text()
     options = next(line for line in standard.splitlines() if line.startswith("      all:"))
     return "env.java.opts.all: " + options.split("all:", 1)[1].strip()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class FlinkCluster:
@@ -178,19 +172,16 @@ class FlinkCluster:
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.load(answer)
 
-    def wait_for(self, path: str, ready: Any, timeout_s: float = 90.0) -> None:
+    def wait_for(self, path: str, ready: Callable[[Any], bool]) -> None:
         """Until an answer is as wanted."""
-        deadline = time.monotonic() + timeout_s
-        while True:
+
+        def is_so() -> bool:
             try:
-                if ready(self.get(path)):
-                    return
+                return ready(self.get(path))
             except OSError:
-                pass
-            if time.monotonic() > deadline:
-                msg = f"Flink did not become ready: {path}"
-                raise TimeoutError(msg)
-            time.sleep(0.3)
+                return False
+
+        wait_until(is_so, f"Flink did not become ready: {path}", every_s=0.3)
 
     def get(self, path: str) -> Any:
         with urllib.request.urlopen(self.address + path, timeout=10) as answer:

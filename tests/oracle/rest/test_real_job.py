@@ -10,10 +10,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ha_cluster import PROGRAM, DispatcherProcess, wait_until
+from ha_cluster import PROGRAM, DispatcherProcess
 from oracle.rest.flink_cluster import run_flink
 from oracle.rest.shapes import differences, shape
 from oracle.session import missing_reason
+from patience import wait_until
+from skips import give_up
 
 ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 # asked for by names that only Flink has, or refused: tests/unit/rest/test_flink_shapes.py
@@ -26,7 +28,7 @@ LEFT_OUT = ("Status.JVM", "flamegraph", "thread-dump", "resource-requirements", 
 def test_a_real_job_is_read_and_steered_as_flinks(tmp_path: Path) -> None:
     reason = missing_reason()
     if reason is not None:
-        pytest.skip(reason)
+        give_up(reason)
     options = {
         "headrace.cluster.dir": str(tmp_path / "cluster"),
         "spark.master": "local[2]",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +13,7 @@ from headrace.cli.main import app
 from headrace.control.registry import JobRecord, JobRegistry
 from headrace.control.requests import Inbox
 from headrace.io.processes import this_process
+from patience import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -199,12 +199,9 @@ class Driver:
         self.thread.start()
 
     def run(self) -> None:
-        deadline = time.monotonic() + 20
-        while not self.asked and time.monotonic() < deadline:
-            for request in self.inbox.take():
-                self.asked.append((request.action, request.arguments))
-                self.inbox.answer(request, self.answer)
-            time.sleep(0.01)
+        for request in wait_until(lambda: list(self.inbox.take()), "nobody asks"):
+            self.asked.append((request.action, request.arguments))
+            self.inbox.answer(request, self.answer)
         self.record.state = self.last_state
         self.registry.write(self.record)
 

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from headrace.common.configuration import Configuration
 from headrace.control.agent import LAUNCH_VARIABLE, LOG_VARIABLE
 from headrace.control.registry import JobRegistry
 from headrace.errors import ConfigurationError, InvalidArgumentError
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -302,11 +302,9 @@ def test_a_service_manager_ends_jobs_as_ctrl_c_does(programs: Path) -> None:
     try:
         assert running.stdout is not None
         assert running.stdout.readline() == "ready\n"
-        deadline = time.monotonic() + 60
-        while "RUNNING" not in _states() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: "RUNNING" in _states())
         running.send_signal(signal.SIGTERM)
-        _, told = running.communicate(timeout=60)
+        _, told = running.communicate(timeout=PATIENCE_S)
     finally:
         running.kill()
     assert running.returncode == 143

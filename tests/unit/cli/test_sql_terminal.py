@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from patience import PATIENCE_S
 from sql_terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-_PATIENCE_S = 20.0
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ def test_a_session_at_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.wait_for("headrace SQL>")
     terminal.type("QUIT;\r")
     terminal.wait_for("CANCELED")
-    assert terminal.process.wait(20) == 0
+    assert terminal.process.wait(PATIENCE_S) == 0
     assert "SELECT 'a;b'" in (tmp_path / "sql-history").read_text()
 
 
@@ -116,9 +115,7 @@ def test_a_batch_query_tells_how_far_it_is_until_its_result_comes(
     gate = tmp_path / "gate"
     (tmp_path / "holding.py").write_text(_HELD.format(gate=str(gate)))
     monkeypatch.syspath_prepend(tmp_path)
-    terminal = Terminal(
-        tmp_path, *("--host", "local", "-D", "execution.runtime-mode=batch"), patience_s=60.0
-    )
+    terminal = Terminal(tmp_path, *("--host", "local", "-D", "execution.runtime-mode=batch"))
     try:
         for statement in (
             "CREATE FUNCTION held AS 'holding.held' LANGUAGE PYTHON",
@@ -193,7 +190,7 @@ def test_ctrl_c_ends_a_script_and_its_jobs(tmp_path: Path) -> None:
     while '"row"' not in process.stdout.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=_PATIENCE_S)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert '"state": "CANCELED"' in out.splitlines()[-1]
     assert err == ""

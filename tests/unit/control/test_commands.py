@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from typing import TYPE_CHECKING
 
+import pytest
 from pyarrow import fs as pafs
 
 from headrace.hosts.spark.microbatch import commands
 from headrace.hosts.spark.microbatch.commands import CommandWriter
 from headrace.io.storage import Storage
+from patience import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+
+def ticks(folder: Path) -> list[Path]:
+    return list(folder.glob("[0-9]*-tick.txt"))
 
 
-def wait_for_ticks(folder: Path, seconds: float = 10.0) -> list[Path]:
-    deadline = time.monotonic() + seconds
-    while not (found := list(folder.glob("[0-9]*-tick.txt"))) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return found
+@pytest.fixture
+def failures(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was logged about ticks that could not be written."""
+    told: list[str] = []
+    monkeypatch.setattr(commands.log, "warning", lambda text, *words: told.append(text % words))
+    return told
 
 
 def test_a_tick_that_is_due_is_written(tmp_path: Path) -> None:
     writer = CommandWriter(Storage.open(str(tmp_path / "control")))
     writer.wake_at(0)
-    assert [file.read_text() for file in wait_for_ticks(tmp_path / "control")] == ["tick\n"]
+    assert [file.read_text() for file in wait_until(lambda: ticks(tmp_path / "control"))] == [
+        "tick\n"
+    ]
     writer.close()
 
 
@@ -46,30 +53,34 @@ def test_commands_reach_a_store_that_is_not_on_this_machine() -> None:
 
 
 def test_a_tick_that_finds_the_disk_full_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: list[str]
 ) -> None:
     monkeypatch.setattr(commands, "_RETRY_MS", 20)
     folder = tmp_path / "control"
     folder.touch()  # a file in its place: nothing can be written there
     writer = CommandWriter(Storage.open(str(folder)))
     writer.wake_at(0)
-    time.sleep(0.1)
+    wait_until(lambda: failures)
     folder.unlink()
 
-    assert len(wait_for_ticks(folder)) == 1
+    assert len(wait_until(lambda: ticks(folder))) == 1
     writer.close()
 
 
 def test_a_writer_that_is_closed_does_not_try_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: list[str]
 ) -> None:
     monkeypatch.setattr(commands, "_RETRY_MS", 20)
     folder = tmp_path / "control"
     folder.touch()
     writer = CommandWriter(Storage.open(str(folder)))
     writer.wake_at(0)
-    time.sleep(0.1)
+    wait_until(lambda: failures)
     writer.close()
-    folder.unlink()
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer) and thread.function == writer._tick:
+            thread.join()  # one that was called off ends at once
+    folder.unlink(missing_ok=True)
 
-    assert wait_for_ticks(folder, 0.2) == []
+    assert writer._alarm is None
+    assert ticks(folder) == []

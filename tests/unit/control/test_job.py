@@ -27,11 +27,11 @@ from headrace.errors import (
     UserFunctionError,
 )
 from headrace.spi.host import EpochResults
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE_S = 10.0
 RETRY = RestartStrategies.fixed_delay_restart(2, 0)
 Batches = dict[int, "list[int] | Exception"]
 
@@ -199,10 +199,7 @@ class Bench:
         return self.job
 
     def until(self, condition: Callable[[], Any]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        wait_until(condition, every_s=0.002)
 
 
 def test_a_job_without_failures_runs_once_and_ends() -> None:

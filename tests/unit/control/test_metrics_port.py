@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from headrace.control.registry import JobRegistry
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import ConfigurationError
 from job_files import environment, three_stages
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,13 +28,15 @@ def test_a_running_job_answers_on_loopback_until_it_ends(tmp_path: Path) -> None
         registry = JobRegistry(tmp_path / "jobs")
         address = registry.all()[0].web["prometheus"]
         assert address.startswith("http://127.0.0.1:")
-        deadline = time.monotonic() + 60
         text = ""
-        while "flink_taskmanager_job_task_operator_mine_seen" not in text:
-            assert time.monotonic() < deadline, text
-            time.sleep(0.1)
-            with urllib.request.urlopen(address, timeout=10) as answer:
+
+        def is_told() -> bool:
+            nonlocal text
+            with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
                 text = answer.read().decode()
+            return "flink_taskmanager_job_task_operator_mine_seen" in text
+
+        wait_until(is_told, lambda: text, every_s=0.1)
         assert 'job_name="served"' in text
     finally:
         client.cancel().result()

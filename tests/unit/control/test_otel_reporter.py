@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +30,11 @@ from headrace.datastream import MapFunction, StreamExecutionEnvironment
 from headrace.errors import ConfigurationError, EnvironmentSetupError
 from job_files import environment, run_three_stages, three_stages
 from otel_collector import Collector, labels_of, metrics_of, points_of, resource_of, total
+from patience import wait_until
+from ports import free_port
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 FACTORY = "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory"
@@ -39,11 +44,6 @@ TASK, STEP = "flink.taskmanager.job.task.", "flink.taskmanager.job.task.operator
 def options(endpoint: str, **more: str) -> dict[str, str]:
     named = {"factory__class": FACTORY, "exporter__endpoint": endpoint, **more}
     return {f"metrics__reporter__otel__{key}": value for key, value in named.items()}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -145,9 +145,8 @@ def test_a_running_job_sends_at_every_interval(tmp_path: Path) -> None:
             collector.wait_for(3)
         finally:
             client.cancel().result()
-        after = len(collector.requests)
-        time.sleep(0.3)
-        assert len(collector.requests) == after
+        # whoever could send more has ended with the job
+        assert "headrace-otel-otel" not in {thread.name for thread in threading.enumerate()}
     jobs = [
         points_of(metrics_of(each)["flink.jobmanager.job.uptime"]) for each in collector.requests
     ]
@@ -204,13 +203,28 @@ def test_numbers_fit_into_what_is_sent() -> None:
 # --- collectors that do not answer ---------------------------------------------------------------
 
 
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How often reporters have read what there is to send."""
+    read: list[str] = []
+
+    def counted(views: JobViews, job_id: str) -> Iterator[Sample]:
+        read.append(job_id)
+        return iter(job_samples(views, job_id))
+
+    monkeypatch.setattr(otel_reporter, "job_samples", counted)
+    return lambda: len(read)
+
+
 def reporter(views: JobViews, job_id: str, endpoint: str) -> OtelReporter:
     settings = OtelSettings("otel", endpoint, interval_s=0.02, timeout_s=0.5, attributes={})
     return OtelReporter(settings, views.registry, job_id)
 
 
 def test_a_collector_that_is_away_is_told_once_and_found_again(
-    ended: tuple[Collector, JobViews, str], caplog: pytest.LogCaptureFixture
+    ended: tuple[Collector, JobViews, str],
+    caplog: pytest.LogCaptureFixture,
+    rounds: Callable[[], int],
 ) -> None:
     _, views, job_id = ended
     port = free_port()
@@ -218,7 +232,7 @@ def test_a_collector_that_is_away_is_told_once_and_found_again(
     with caplog.at_level(logging.INFO):
         mine.start()
         warning = wait_for_warning(caplog)
-        time.sleep(0.3)  # some ten attempts more
+        wait_until(lambda: rounds() > 10)
         with Collector(port) as collector:
             collector.wait_for(2)
             mine.close()
@@ -248,9 +262,13 @@ def test_what_goes_wrong_while_reading_is_told_once(
 ) -> None:
     collector, views, job_id = ended
     mine = reporter(views, job_id, collector.endpoint)
-    monkeypatch.setattr(otel_reporter, "job_samples", lambda views, job_id: 1 / 0)
+    attempts = itertools.count()
+    tried: list[int] = []
+    monkeypatch.setattr(
+        otel_reporter, "job_samples", lambda views, job_id: tried.append(next(attempts)) or 1 / 0
+    )
     mine.start()
-    time.sleep(0.2)
+    wait_until(lambda: len(tried) > 3)
     mine.close()
     [warning] = warnings_of(caplog)
     assert "ZeroDivisionError" in warning
@@ -272,11 +290,7 @@ def test_logs_of_other_exporters_pass(
 
 
 def wait_for_warning(caplog: pytest.LogCaptureFixture) -> str:
-    deadline = time.monotonic() + 60
-    while not warnings_of(caplog):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    [warning] = warnings_of(caplog)
+    [warning] = wait_until(lambda: warnings_of(caplog), "nothing is told")
     return warning
 
 
@@ -291,17 +305,24 @@ def test_a_job_ends_though_its_collector_is_away(
 
 
 def test_nobody_waits_while_a_collector_that_is_away_is_tried_again(
-    ended: tuple[Collector, JobViews, str], caplog: pytest.LogCaptureFixture
+    ended: tuple[Collector, JobViews, str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    rounds: Callable[[], int],
 ) -> None:
     _, views, job_id = ended
+    # so long would it wait for the last numbers, and for the exporter's own attempts
+    monkeypatch.setattr(otel_reporter, "_LAST_S", 600.0)
+    monkeypatch.setattr(otel_reporter, "_LAST_WORD_S", 600.0)
     endpoint = f"http://127.0.0.1:{free_port()}/v1/metrics"
     settings = OtelSettings("otel", endpoint, interval_s=0.01, timeout_s=600, attributes={})
     mine = OtelReporter(settings, views.registry, job_id)
     mine.start()
-    time.sleep(0.5)
+    wait_until(lambda: rounds() > 0)
+    wait_until(mine._in_trouble)
     began = time.monotonic()
     mine.close()
-    assert time.monotonic() - began < otel_reporter._LAST_S
+    assert time.monotonic() - began < 300
     assert "Connection refused" in wait_for_warning(caplog)
 
 
@@ -311,12 +332,13 @@ def test_the_end_of_a_job_does_not_wait_long_for_a_collector_that_hangs(
     _, views, job_id = ended
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts, and never answers
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}/v1/metrics"
-        settings = OtelSettings("otel", endpoint, interval_s=600, timeout_s=30, attributes={})
+        settings = OtelSettings("otel", endpoint, interval_s=6000, timeout_s=600, attributes={})
         mine = OtelReporter(settings, views.registry, job_id)
         mine.start()
         began = time.monotonic()
         mine.close()
-        assert time.monotonic() - began < 10
+        # it gives up before the collector's own limit; a busy machine may take its time
+        assert time.monotonic() - began < 300
 
 
 # --- options -------------------------------------------------------------------------------------

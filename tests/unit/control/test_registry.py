@@ -8,7 +8,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -30,9 +30,7 @@ from headrace.errors import (
     UserFunctionError,
 )
 from headrace.io.processes import this_process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from patience import wait_until
 
 
 @pytest.fixture
@@ -190,13 +188,6 @@ def agent(job: FakeJob, registry: JobRegistry, monkeypatch: pytest.MonkeyPatch) 
     agent.end()
 
 
-def eventually(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_driver_that_was_replaced_does_not_write_over_the_other(
     job: FakeJob, registry: JobRegistry, tmp_path: Path
 ) -> None:
@@ -217,7 +208,7 @@ def test_a_job_is_asked_through_files_and_answers(
     agent: Any, job: FakeJob, registry: JobRegistry
 ) -> None:
     assert ask(registry, "ab12", "cancel") == {"state": "CANCELLING"}
-    eventually(lambda: job.asked == ["cancel"])
+    wait_until(lambda: job.asked == ["cancel"])
     assert ask(registry, "ab12", "stop", {"drain": True}) == {"state": "RUNNING"}
     assert job.asked == ["cancel", ("stop", True)]
     assert list(registry.requests_of("ab12").iterdir()) == []
@@ -272,13 +263,13 @@ def test_the_file_follows_the_job(agent: Any, job: FakeJob, registry: JobRegistr
     first = registry.find("ab12")
     assert (first.state, first.pid, first.checkpoint) == ("RUNNING", os.getpid(), "/cp")
     job.is_stopping = True
-    eventually(lambda: registry.find("ab12").stopping)
+    wait_until(lambda: registry.find("ab12").stopping)
     job.metrics.end_batch(4, [], 1.0)
-    eventually(lambda: registry.find("ab12").last_batch == 4)
+    wait_until(lambda: registry.find("ab12").last_batch == 4)
     error = UserFunctionError("it raised", where="pipeline.py:3")
     job.failures.append(Failure(99, error, 1, 500))
     job.status = JobStatus.RESTARTING
-    eventually(lambda: registry.find("ab12").state == "RESTARTING")
+    wait_until(lambda: registry.find("ab12").state == "RESTARTING")
     assert registry.find("ab12").failures == [
         {
             "when": 99,
@@ -317,9 +308,9 @@ def test_a_registry_that_can_be_written_again_shows_the_job_and_takes_requests(
     (tmp_path / "mount").touch()
     agent = agent_of(job, registry)
     agent.start()
-    time.sleep(0.1)
+    wait_until(lambda: caplog.text)  # it could not write
     (tmp_path / "mount").unlink()
-    eventually(lambda: registry.get("ab12") is not None)
+    wait_until(lambda: registry.get("ab12") is not None)
     assert ask(registry, "ab12", "stop", {"drain": True}) == {"state": "RUNNING"}
     agent.end()
     assert caplog.text.count("`headrace list` cannot show the current state of job orders") == 1
@@ -350,7 +341,7 @@ def test_a_record_that_is_no_json_and_a_folder_that_cannot_be_listed_keep_nobody
     monkeypatch.setattr(Path, "glob", broken)
     job.metrics.snapshot = lambda: {"operators": {"count": {"gauge": {(1, 2): 3}}}}  # type: ignore[method-assign]
     before = lease.renewed
-    eventually(lambda: lease.renewed > before + 10)
+    wait_until(lambda: lease.renewed > before + 10)
     agent.end()
 
 
@@ -376,7 +367,7 @@ def test_an_outage_is_told_once_and_its_end_is_noticed(
     lease = Flaky()
     agent = agent_of(job, registry, lease)
     agent.start()
-    eventually(lambda: lease.looks > 10)
+    wait_until(lambda: lease.looks > 10)
     agent.end()
     assert job.error is None
     assert caplog.text.count("no route to host") == 2
@@ -398,7 +389,7 @@ def test_a_driver_that_lost_its_lock_stops_its_job(
 
     agent = agent_of(job, registry, Taken())
     agent.start()
-    eventually(lambda: job.error is not None)
+    wait_until(lambda: job.error is not None)
     agent.end()
     assert str(job.error) == "[JOB] taken over"
     assert Taken.released.is_set()  # which leaves the lock of another driver alone

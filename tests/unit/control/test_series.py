@@ -93,11 +93,13 @@ def test_what_tasks_tell_in_between_holds_up_to_now() -> None:
 
 
 def test_a_long_batch_of_a_job_has_no_spike(tmp_path: Path) -> None:
-    views, job_id = run_three_stages(tmp_path, records=1000, sleep_s=0.0035)
+    sleep_s, subtasks = 0.0035, 2
+    views, job_id = run_three_stages(tmp_path, records=1000, sleep_s=sleep_s)
     slow = next(v.id for v in views.vertices(job_id) if v.name == "slow")
     [found] = views.series(job_id, [f"{slow}.numRecordsInPerSecond"])
     rates = [value for _, value in found.points if value]
     assert len(rates) >= 3, found
-    assert max(rates) < 3 * sorted(rates)[len(rates) // 2], found
+    # no faster than its tasks can be, however slow the machine is; a spike would be all at once
+    assert max(rates) < 2 * subtasks / sleep_s, found
     counts = views.vertices(job_id)[1].counts
     assert counts.records_in_per_second == pytest.approx(max(rates), rel=0.5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +22,8 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.python_source import PythonSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.spi.source import Boundedness
-from job_files import PATIENCE_S, environment
+from job_files import environment
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,11 +153,10 @@ def test_a_partition_that_is_silent_is_seen_in_every_mode(
     windows.reduce(max).add_sink(lambda n: None)
     client = env.execute_async("silent")
     views = JobViews(JobRegistry(tmp_path / "jobs"))
-    deadline = time.monotonic() + PATIENCE_S
     try:
-        while not (found := views.diagnosis(views.overview()[0].job_id).held):
-            assert time.monotonic() < deadline
-            threading.Event().wait(0.05)
+        found = wait_until(
+            lambda: views.diagnosis(views.overview()[0].job_id).held, "nobody is held"
+        )
         told = CliRunner().invoke(app, ["status", "silent"], env={"COLUMNS": "200"})
     finally:
         client.cancel()

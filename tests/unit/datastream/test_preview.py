@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,9 @@ from headrace.datastream import StreamExecutionEnvironment, preview
 from headrace.datastream import preview as module
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Job:
@@ -29,16 +32,30 @@ class Job:
         monkeypatch.setattr(preview, "collect", lambda stream, name, alone: self.records)
         self.stream = env.from_collection([1]).map(str).name("numbers")
 
+        # Time passes only where a preview waits for a record: what happens when, is the test's.
+        self.now = 0.0
+        self.plan: list[tuple[float, Callable[[], None]]] = []
+        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+        self.take = self.records.next
+        monkeypatch.setattr(self.records, "next", self.next)
+
+    def next(self, timeout_s: float) -> Any:
+        """The next record if there is one by then."""
+        try:
+            return self.take(timeout_s=0)
+        except queue.Empty:
+            self.now += timeout_s
+            due = [action for when, action in self.plan if when <= self.now]
+            self.plan = [(when, action) for when, action in self.plan if when > self.now]
+            for action in due:
+                action()
+            raise
+
     def preview(self, n: int = 3, timeout: str = "200ms") -> Any:
         return self.stream.preview(n, timeout)
 
-    def later(self, seconds: float, *actions: Any) -> None:
-        def run() -> None:
-            time.sleep(seconds)
-            for action in actions:
-                action()
-
-        threading.Thread(target=run, daemon=True).start()
+    def later(self, seconds: float, *actions: Callable[[], None]) -> None:
+        self.plan += [(seconds, action) for action in actions]
 
     def warm_up(self) -> None:
         self.warm = True

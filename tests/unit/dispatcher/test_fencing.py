@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dispatching import cluster_settings, wait_for, wait_for_state
 from ha_cluster import PROGRAM, right_lines, written_lines
 from headrace.dispatcher.dispatcher import Dispatcher
 from headrace.dispatcher.job_store import JobStore, Launch, Submission
+from patience import wait_until
 
-if TYPE_CHECKING:
-    from pathlib import Path
+UNTIL = 1500
 
-UNTIL = 400
+
+def state_of(pid: int) -> str:
+    """A letter as in `ps`; empty once the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
 
 
 def test_a_late_driver_is_fenced_and_the_job_goes_on_without_a_trace(tmp_path: Path) -> None:
@@ -36,6 +41,7 @@ def test_a_late_driver_is_fenced_and_the_job_goes_on_without_a_trace(tmp_path: P
     wait_for(lambda: dispatcher.job(job_id).batches > 2)
     dispatcher.close()  # the driver goes on alone
     os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: state_of(pid) == "T")
     before = written_lines(out)
     store = JobStore(dispatcher.settings.folder / "submitted")
     launch = store.launch(job_id)
@@ -49,7 +55,7 @@ def test_a_late_driver_is_fenced_and_the_job_goes_on_without_a_trace(tmp_path: P
     record = dispatcher.registry.get(job_id)
     assert record is not None
     assert "given this job to another driver" in (record.error or "")
-    time.sleep(0.5)
+    wait_until(lambda: state_of(pid) in ("", "Z"))  # so nobody is left who could write
     assert written_lines(out) == before  # not one batch after it woke up
 
     again = Dispatcher(dispatcher.settings)  # epochs go on: it takes the job from its checkpoint

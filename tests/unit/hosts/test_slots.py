@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,14 +20,13 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.errors import JobError, SavepointError
 from headrace.hosts.continuous.slots import SlotNeed, SlotWait
 from headrace.hosts.local.continuous import ThreadCarrier
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from headrace.control.job import Job
 
-PATIENCE_S = 60.0
 NEED = SlotNeed(sources=2, stages=1, width=2)
 
 
@@ -130,13 +128,6 @@ def start(folder: Path, results: list[Any], **options: str) -> Job:
     return job
 
 
-def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)
-
-
 def test_a_job_waits_for_slots_says_so_and_goes_on(slots: Slots, tmp_path: Path) -> None:
     results: list[Any] = []
     job = start(tmp_path, results)
@@ -146,11 +137,11 @@ def test_a_job_waits_for_slots_says_so_and_goes_on(slots: Slots, tmp_path: Path)
         record = registry.get(job.job_id)
         return None if record is None else record.waits_for
 
-    until(lambda: told() == "slots: 4 needed, 0 there")
+    wait_until(lambda: told() == "slots: 4 needed, 0 there")
     [shown] = JobViews(registry).overview()
     assert (shown.tasks["scheduled"], shown.tasks["running"]) == (4, 0)
     slots.there = 3
-    until(lambda: told() == "slots: 4 needed, 3 there")
+    wait_until(lambda: told() == "slots: 4 needed, 3 there")
     assert (job.status, results) == (JobStatus.RUNNING, [])
     slots.there = 4
     assert job.wait(PATIENCE_S)
@@ -169,7 +160,7 @@ def test_a_job_that_waited_for_too_long_is_tried_again(slots: Slots, tmp_path: P
         restart_strategy__fixed_delay__attempts="1000",
         restart_strategy__fixed_delay__delay="1 ms",
     )
-    until(lambda: job.restarts >= 2)
+    wait_until(lambda: job.restarts >= 2)
     assert "needs 4 slots" in str(job.failures[0].error)
     slots.there = 4
     assert job.wait(PATIENCE_S)
@@ -187,7 +178,7 @@ def test_without_a_restart_strategy_it_fails(slots: Slots, tmp_path: Path) -> No
 @pytest.mark.parametrize("how", ["cancel", "stop"])
 def test_a_job_that_waits_can_be_ended(slots: Slots, tmp_path: Path, how: str) -> None:
     job = start(tmp_path, [])
-    until(lambda: job.waits_for)
+    wait_until(lambda: job.waits_for)
     ending = threading.Thread(target=getattr(job, how))
     ending.start()
     assert job.wait(PATIENCE_S)
@@ -198,7 +189,7 @@ def test_a_job_that_waits_can_be_ended(slots: Slots, tmp_path: Path, how: str) -
 
 def test_a_savepoint_needs_no_slots_but_a_checkpoint(slots: Slots, tmp_path: Path) -> None:
     job = start(tmp_path, [])
-    until(lambda: job.waits_for)
+    wait_until(lambda: job.waits_for)
     with pytest.raises(SavepointError):  # it has never run; nobody waits for slots to find out
         job.savepoint(str(tmp_path / "savepoints"))
     job.cancel()
@@ -232,7 +223,7 @@ def test_ctrl_c_ends_a_program_that_waits(tmp_path: Path) -> None:
         [sys.executable, "-c", PROGRAM, str(tmp_path)], stderr=subprocess.PIPE, text=True
     )
     try:
-        until(lambda: process.poll() is not None or [r for r in registry.all() if r.waits_for])
+        wait_until(lambda: process.poll() is not None or [r for r in registry.all() if r.waits_for])
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=PATIENCE_S)
     finally:

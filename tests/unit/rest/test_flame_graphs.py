@@ -12,8 +12,8 @@ from headrace.common import Configuration
 from headrace.errors import JobError
 from headrace.rest.flame_graphs import FlameGraphs, FlameGraphSettings, drawn
 from headrace.rest.settings import RestSettings
-from held_job import held_job, until
-from job_files import PATIENCE_S
+from held_job import held_job
+from patience import PATIENCE_S, wait_until
 from rest_fakes import ENDED, JOB, WINDOW, FakeDispatcher
 from rest_serving import Serving, serving
 
@@ -40,7 +40,7 @@ def held(
 
 
 def _graph(rest: Serving, path: str) -> dict[str, Any]:
-    until(lambda: rest.get(path).json()["endTimestamp"] != -3)
+    wait_until(lambda: rest.get(path).json()["endTimestamp"] != -3)
     found: dict[str, Any] = rest.get(path).json()
     return found
 
@@ -120,9 +120,9 @@ def test_a_graph_is_kept_until_it_is_old(refresh_ms: int, again: bool) -> None:
 
     assert [told(), told()] == [-3, -3]
     go_on.set()
-    until(lambda: told() > 0)
+    wait_until(lambda: told() > 0)
     if again:
-        until(lambda: bool(told()) and len(asked) > 1)
+        wait_until(lambda: bool(told()) and len(asked) > 1)
     else:
         assert (told() > 0, asked) == (True, ["once"])
 
@@ -135,4 +135,4 @@ def test_a_driver_that_does_not_answer_is_asked_again() -> None:
             raise failures.pop()
         return []
 
-    until(lambda: graphs.get("key", "full", sample)["endTimestamp"] > 0)
+    wait_until(lambda: graphs.get("key", "full", sample)["endTimestamp"] > 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from oracle.rest.shapes import differences, shape
+from patience import wait_until
 from rest_fakes import CHECKPOINT, ENDED, JOB, SOURCE, WINDOW, not_now
 
 if TYPE_CHECKING:
@@ -24,12 +24,8 @@ ANSWERS = json.loads(
 
 
 def _result(rest: Serving, path: str) -> dict[str, Any]:
-    for _ in range(200):
-        answer = rest.get(path).json()
-        if answer["status"]["id"] == "COMPLETED":
-            return dict(answer["operation"])
-        time.sleep(0.01)
-    raise AssertionError(path)
+    wait_until(lambda: rest.get(path).json()["status"]["id"] == "COMPLETED", path)
+    return dict(rest.get(path).json()["operation"])
 
 
 def test_a_savepoint_is_triggered_and_asked_for(acting: Serving) -> None:

@@ -7,7 +7,6 @@ import logging
 import ssl
 import stat
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import httpx
@@ -20,6 +19,7 @@ from headrace.rest.access import Role, TokenFile, bearer_token
 from headrace.rest.app import create_app
 from headrace.rest.guard import needed_role
 from headrace.rest.settings import RestSettings, TlsFiles, is_loopback
+from patience import wait_until
 from rest_fakes import JOB, FakeDispatcher
 from rest_serving import serving
 
@@ -262,11 +262,12 @@ def test_errors_that_quote_a_secret_are_told_without_it(acting: Serving) -> None
         "cannot connect to postgresql://me:hunter2@db/x", where="password=hunter2"
     )
     trigger = acting.post(f"/jobs/{JOB}/savepoints").json()["request-id"]
-    time.sleep(0.2)
-    told = acting.get(f"/jobs/{JOB}/savepoints/{trigger}").text
+    path = f"/jobs/{JOB}/savepoints/{trigger}"
+    wait_until(lambda: acting.get(path).json()["status"]["id"] == "COMPLETED")
+    told = acting.get(path).text
     assert "cannot connect" in told
     assert "hunter2" not in told
-    java = acting.get(f"/jobs/{JOB}/savepoints/{trigger}").json()["operation"]["failure-cause"]
+    java = acting.get(path).json()["operation"]["failure-cause"]
     assert b"hunter2" not in base64.b64decode(java["serialized-throwable"])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,9 +14,10 @@ from headrace.datastream import AsyncFunction, AsyncRetryStrategy
 from headrace.errors import StateError, UserFunctionError
 from headrace.runtime.async_io.event_loop import EventLoop
 from headrace.testing import Harness
+from patience import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 FOREVER_S = 3600
 
@@ -41,12 +41,9 @@ def fed(harness: Harness, *values: Any) -> list[Any]:
     return harness.take_output()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for the event loop's thread."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+def later_in_the_loop(harness: Harness, seconds: float = 0.0) -> None:
+    """Until all that was due in the event loop by then has happened."""
+    harness.operator._loop.run(asyncio.sleep(seconds))  # type: ignore[attr-defined]
 
 
 class Twice(AsyncFunction[int, int]):
@@ -117,8 +114,8 @@ def test_results_that_wait_for_an_earlier_one_take_room_as_in_flink() -> None:
     with Harness.for_async_function(Stuck(), capacity=3) as harness:
         function: Any = harness.operator.function  # type: ignore[attr-defined]
         harness.process_elements(0, 1, 2, 3)
-        until(lambda: len(function.asked) == 3)
-        time.sleep(0.02)  # for the fourth, if it were let in
+        wait_until(lambda: len(function.asked) == 3)
+        later_in_the_loop(harness, 0.02)  # for the fourth, if it were let in
         assert function.asked == [0, 1, 2]
         harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
         harness.end_of_batch()
@@ -129,7 +126,7 @@ def test_without_order_a_slow_request_takes_one_place_only() -> None:
     with Harness.for_async_function(Stuck(), capacity=2, ordered=False) as harness:
         function: Any = harness.operator.function  # type: ignore[attr-defined]
         harness.operator.process(Records(list(range(50))), 0)
-        until(lambda: len(function.asked) == 50)
+        wait_until(lambda: len(function.asked) == 50)
         harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
         harness.end_of_batch()
         assert harness.output == [*range(1, 50), 0]
@@ -138,13 +135,15 @@ def test_without_order_a_slow_request_takes_one_place_only() -> None:
 def test_the_operator_waits_when_more_are_held_up_than_are_asked_about() -> None:
     with Harness.for_async_function(Stuck(), capacity=2) as harness:
         function: Any = harness.operator.function  # type: ignore[attr-defined]
-        threading.Timer(
-            0.2,
-            lambda: harness.operator._loop.call(function.gate.set),  # type: ignore[attr-defined]
-        ).start()
-        began = time.monotonic()
+        opened: list[bool] = []
+
+        def open_gate() -> None:
+            opened.append(True)
+            harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
+
+        threading.Timer(0.2, open_gate).start()
         harness.operator.process(Records(list(range(10))), 0)
-        assert time.monotonic() - began > 0.1
+        assert opened  # it has waited for that
 
 
 # --- watermarks --------------------------------------------------------------------------------
@@ -156,7 +155,7 @@ def test_a_watermark_waits_for_the_records_in_front_of_it_and_holds_nothing_up()
         harness.process_element(0, timestamp=5)
         harness.process_watermark(5)
         harness.process_element(1, timestamp=6)
-        until(lambda: len(function.asked) == 2)  # also about the record behind the watermark
+        wait_until(lambda: len(function.asked) == 2)  # also about the record behind the watermark
         harness.process_watermark(6)
         assert (harness.output, harness.watermarks) == ([], [])
         harness.operator._loop.call(function.gate.set)  # type: ignore[attr-defined]
@@ -207,7 +206,7 @@ def test_timeout_gives_the_results_of_a_record_that_took_too_long(ordered: bool)
         function: Any = harness.operator.function  # type: ignore[attr-defined]
         harness.operator.process(Records([1, -2, 3, -4]), 0)
         harness.operator.end_of_part()
-        until(lambda: function.cancelled == [-2, -4])
+        wait_until(lambda: function.cancelled == [-2, -4])
         expected = [1, "late -2", 3, "late -4"] if ordered else [1, 3, "late -2", "late -4"]
         assert harness.take_output() == expected
         assert fed(harness, -5) == ["late -5"]
@@ -329,7 +328,7 @@ def test_the_timeout_is_for_all_attempts_together() -> None:
         asked: dict[int, int] = harness.operator.function.asked  # type: ignore[attr-defined]
         count = asked[1_000_000]
         assert 1 < count <= 61
-        time.sleep(0.05)
+        later_in_the_loop(harness, 0.05)  # the next attempt would be due before
         assert asked[1_000_000] == count  # called off
 
 
@@ -507,7 +506,7 @@ def test_closing_calls_off_what_is_under_way() -> None:
     with Harness.for_async_function(Slow()) as harness:
         function: Any = harness.operator.function  # type: ignore[attr-defined]
         harness.process_elements(-1, -2)
-        until(lambda: len(function.asked) == 2)
+        wait_until(lambda: len(function.asked) == 2)
     assert function.cancelled == [-1, -2]
 
 
@@ -515,13 +514,13 @@ def test_closing_calls_off_what_is_under_way() -> None:
 
 
 def test_requests_wait_together_not_one_after_the_other() -> None:
-    class Sleeping(AsyncFunction[int, int]):
+    class Together(AsyncFunction[int, int]):
+        async def open(self, runtime_context: Any) -> None:
+            self.all_of_them = asyncio.Barrier(100)
+
         async def async_invoke(self, value: int) -> list[int]:
-            await asyncio.sleep(0.01)
+            await self.all_of_them.wait()  # one after the other nobody would come back
             return [value]
 
-    with Harness.for_async_function(Sleeping(), capacity=100) as harness:
-        began = time.monotonic()
+    with Harness.for_async_function(Together(), capacity=100) as harness:
         assert fed(harness, *range(1000)) == list(range(1000))
-        # 0.1 s of sleep; one after the other it would be 10 s
-        assert time.monotonic() - began < 3

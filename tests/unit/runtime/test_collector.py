@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.runtime.collector import seldom_looking
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,4 @@ def test_a_job_in_this_process_has_it(mode: str) -> None:
     env.from_collection([1]).map(lambda _: gc.get_threshold()[0]).add_sink(seen.append)
     env.execute("thresholds")
     assert seen[0] > 100_000
-    deadline = time.monotonic() + 20
-    while gc.get_threshold() != (700, 10, 10):  # threads of tasks end behind the job
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: gc.get_threshold() == (700, 10, 10))  # threads of tasks end behind the job

@@ -21,6 +21,7 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.errors import ConnectorError, EnvironmentSetupError, HeadraceError, ProgramError
 from headrace.testing.connectors import SinkDriver
+from ports import free_port
 from services import make_certificate
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ def told(error: HeadraceError, *parts: str) -> None:
 
 
 def free_address() -> str:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 # busy and away
@@ -159,12 +158,12 @@ def test_a_host_that_is_away_is_passed_over(server: BulkServer, pauses: list[flo
 def test_a_server_that_says_nothing_is_given_up(pauses: list[float]) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        sink = builder(url).set_socket_timeout(100).set_connection_timeout(5000)
-        sink.set_connection_request_timeout(1000)
+        sink = builder(url).set_socket_timeout(100).set_connection_timeout(600_000)
+        sink.set_connection_request_timeout(600_000)
         begin = time.monotonic()
         with pytest.raises(ConnectorError, match="timed out") as caught:
             _ = SinkDriver(sink.build()).committer
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < 300  # the limit is the socket's, not another one
     told(caught.value, "can be reached")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -144,9 +143,7 @@ def test_an_attempt_that_still_writes_is_not_waited_for(
     [left] = staging_tables(postgres, driver)
     with psycopg.connect(postgres.url) as zombie:
         zombie.execute(f"INSERT INTO {left} VALUES (7)")
-        started = time.monotonic()
-        driver.run(0, [(1,)])
-        assert time.monotonic() - started < 3
+        driver.run(0, [(1,)])  # would never end if it waited: the other ends behind it
         assert rows(postgres, table) == [1]
         assert staging_tables(postgres, driver) == [left]
         zombie.rollback()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +14,7 @@ from headrace.connectors.generator.datagen import DataGeneratorSource, RateLimit
 from headrace.connectors.generator.number_seq import NumberSequenceSource
 from headrace.connectors.socket.source import SocketTextSource
 from headrace.testing.connectors import SourceContract
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,7 +125,6 @@ class _PatientSocket(SocketTextSource):
 
     def open(self) -> None:
         super().open()
-        deadline = time.monotonic() + 10
-        while self.latest_offset("0", 0) < self._expected_lines:
-            assert time.monotonic() < deadline, "the lines never came"
-            time.sleep(0.01)
+        wait_until(
+            lambda: self.latest_offset("0", 0) >= self._expected_lines, "the lines never came"
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,12 @@ from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.formats.csv_reader import CsvReaderFormat, CsvSchema
 from headrace.hosts.spark.sources import file_pieces
 from headrace.hosts.spark.sources.file_pieces import in_pieces
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TEXT = StreamFormat.text_line_format()
-PATIENCE_S = 10.0
 
 
 class Reader:
@@ -84,19 +83,20 @@ def test_lines_stay_whole_and_in_order(reader: Callable[..., Reader], tmp_path: 
 
 
 def test_no_more_is_written_than_the_query_is_about_to_read(
-    reader: Callable[..., Reader], tmp_path: Path
+    reader: Callable[..., Reader], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    count, looks = file_pieces._count, []
+    monkeypatch.setattr(file_pieces, "_count", lambda to: looks.append(to) or count(to))
     (tmp_path / "lines.txt").write_text("a line\n" * 10_000)
     reading = reader(TEXT, tmp_path / "lines.txt")
-    deadline = time.monotonic() + PATIENCE_S
-    while len(reading.waiting()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.1)
+    wait_until(lambda: len(reading.waiting()) >= 2)
+    # it looks again and again whether the query has read one, and writes nothing in between
+    before = len(looks)
+    wait_until(lambda: len(looks) > before + 3)
     assert len(reading.waiting()) == 2
     assert not reading.writers[0].is_read()
     reading.take(reading.waiting()[0])
-    while len(reading.waiting()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(reading.waiting()) >= 2)
     assert len(reading.waiting()) == 2
 
 

@@ -31,6 +31,7 @@ from headrace.errors import (
     UserFunctionError,
 )
 from headrace.hosts.spark.sources.source_batches import column_schema, read_batches
+from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,12 +207,12 @@ def test_a_socket_gives_lines_once_and_forgets_them_when_committed() -> None:
         connection, _ = server.accept()
         with connection:
             connection.sendall(b"one\r\ntwo\nthr")
-            _wait(lambda: source.latest_offset("0", 40) == 42)
+            wait_until(lambda: source.latest_offset("0", 40) == 42)
             assert list(source.read("0", 40, 42)) == ["one", "two"]
             assert list(source.read("0", 40, 42)) == ["one", "two"], "a failed batch is repeated"
             source.commit({"0": 42})
             connection.sendall(b"ee\n")
-            _wait(lambda: source.latest_offset("0", 42) == 43)
+            wait_until(lambda: source.latest_offset("0", 42) == 43)
             assert list(source.read("0", 42, 43)) == ["three"]
         source.close()
 
@@ -224,7 +225,7 @@ def test_lines_from_before_a_restart_are_lost_and_not_mixed_up_with_new_ones() -
         with connection:
             connection.sendall(b"new\n")
             assert list(source.read("0", 3, 9)) == []
-            _wait(lambda: source.latest_offset("0", 9) == 10)
+            wait_until(lambda: source.latest_offset("0", 9) == 10)
             assert list(source.read("0", 9, 10)) == ["new"]
         source.close()
 
@@ -234,10 +235,3 @@ def test_a_refused_connection_is_our_error() -> None:
         port = server.getsockname()[1]
     with pytest.raises(ConnectorError, match="cannot connect"):
         SocketTextSource("127.0.0.1", port).open()
-
-
-def _wait(condition: Any) -> None:
-    deadline = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.01)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.table import DataTypes, EnvironmentSettings, TableEnvironment
 from headrace.table.udf import AggregateFunction, udaf, udf
+from patience import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ def test_a_function_that_fails_says_which_condition() -> None:
 
 # --- savepoints ----------------------------------------------------------------------------------
 
-ROWS = 900
+NEVER_DONE = 10**9
 # Every third line is of the same key, and a match takes sixteen lines of a key. The keys begin one
 # after the other, so that at any time one of them has a partial match.
 BEGINS = {0: 0, 1: 25, 2: 50}
@@ -120,7 +120,9 @@ QUERY = """
         DEFINE A AS id >= 24 * k, B AS B.id = LAST(id, 1) + 3)"""
 
 
-def start(parallelism: int, savepoint: str = "", query: str = QUERY) -> TableResult:
+def start(
+    parallelism: int, savepoint: str = "", query: str = QUERY, rows: int = NEVER_DONE
+) -> TableResult:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("headrace.execution.host", "local")
     t_env.get_config().set("parallelism.default", str(parallelism))
@@ -130,7 +132,7 @@ def start(parallelism: int, savepoint: str = "", query: str = QUERY) -> TableRes
     t_env.execute_sql(f"""
         CREATE TABLE numbers (id BIGINT, k AS id % 3, pt AS PROCTIME()) WITH (
             'connector' = 'datagen', 'rows-per-second' = '400', 'fields.id.kind' = 'sequence',
-            'fields.id.start' = '0', 'fields.id.end' = '{ROWS - 1}')""")
+            'fields.id.start' = '0', 'fields.id.end' = '{rows - 1}')""")
     t_env.execute_sql(
         "CREATE TABLE found (k BIGINT, f BIGINT, n BIGINT, l BIGINT) WITH ('connector' = 'print')"
     )
@@ -147,21 +149,26 @@ def test_partial_matches_go_on_from_a_savepoint_with_another_parallelism(
 ) -> None:
     client = start(1).get_job_client()
     assert client is not None
-    printed, deadline = "", time.monotonic() + 60
-    while len(lines(printed)) < 4 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    printed = ""
+
+    def has_found_some() -> bool:
+        nonlocal printed
         printed += capsys.readouterr().out
+        return len(lines(printed)) >= 4
+
+    wait_until(has_found_some)
     savepoint = client.stop_with_savepoint(False, str(tmp_path)).result()
     before = lines(printed + capsys.readouterr().out)
     with pytest.raises(HeadraceError, match=r"match \[A, B, C\]"):
         start(1, savepoint, QUERY.replace("B{14}", "B{13}")).wait()
     capsys.readouterr()
-    start(2, savepoint).wait()
+    rows = max(last for *_, last in before) + 400  # however late it was stopped
+    start(2, savepoint, rows=rows).wait()
     after = lines(capsys.readouterr().out)
     expected = [
         (key, first, 14, first + 45)
         for key, begin in BEGINS.items()
-        for first in range(begin, ROWS - 45, 48)
+        for first in range(begin, rows - 45, 48)
     ]
     assert 4 <= len(before) < len(expected)
     assert sorted([*before, *after]) == expected

@@ -54,6 +54,8 @@ def broker_command(
     port: int,
     settings: Mapping[str, str] | None = None,
     format_options: Sequence[str] = (),
+    *,
+    controller_port: int | None = None,
 ) -> list[str]:
     """What runs a broker; its storage is formatted if it is new.
 
@@ -62,12 +64,13 @@ def broker_command(
         port: of loopback, where clients find it.
         settings: of the broker, beside and instead of those that make it small.
         format_options: of Kafka's StorageTool, such as users.
+        controller_port: of loopback, where the broker finds itself; any that is free, if none.
 
     Raises:
         ConnectorError: Kafka cannot be had, or its storage not be formatted.
     """
     command = [java(), _HEAP, "-cp", f"{kafka_jars()}/*"]
-    properties = _properties(folder, port, free_port()) | dict(settings or {})
+    properties = _properties(folder, port, controller_port or free_port()) | dict(settings or {})
     file = folder / "server.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
     _format(command, file, format_options)
