@@ -22,7 +22,7 @@ IN = TypeVar("IN")
 OUT = TypeVar("OUT")
 
 
-class AsyncFunction(Function, Generic[IN, OUT]):
+class AsyncFunction(ABC, Generic[IN, OUT]):
     """Asks an outside service about each record; many questions are under way at once.
 
     `open` and `close` may be plain methods, as in PyFlink, or ``async def``: then they run in the
@@ -55,6 +55,10 @@ class AsyncFunction(Function, Generic[IN, OUT]):
         """
         msg = f"no answer in time for {value!r:.200}"
         raise TimeoutError(msg)
+
+
+# Not a base class: mypy would hold every `async def open` against Function's plain one.
+Function.register(AsyncFunction)  # type: ignore[type-abstract]
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
