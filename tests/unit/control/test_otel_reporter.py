@@ -36,7 +36,7 @@ FACTORY = "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory"
 TASK, STEP = "flink.taskmanager.job.task.", "flink.taskmanager.job.task.operator."
 
 
-def options(endpoint: str, **more: str) -> dict[str, str]:
+def options(endpoint: str, **more: str) -> dict[str, Any]:
     named = {"factory__class": FACTORY, "exporter__endpoint": endpoint, **more}
     return {f"metrics__reporter__otel__{key}": value for key, value in named.items()}
 
