@@ -69,6 +69,11 @@ class Files(PythonSource):
             yield key, int(number)
 
 
+def counts_of(client: Any) -> Any:
+    """The counts of a job that runs in this process; each kind of host has its own."""
+    return handle_of(client).metrics
+
+
 class Total(KeyedProcessFunction):
     """The running total of a key; a negative number raises as long as a file says so."""
 
@@ -272,7 +277,7 @@ def test_draining_fires_open_windows(job: Job) -> None:
     )
     found = windows.execute_and_collect("windows")
     client = found.job_client
-    wait_until(lambda: handle_of(client).metrics.batches > 0)
+    wait_until(lambda: counts_of(client).batches > 0)
     handle_of(client).stop(drain=True)
     assert list(found) == [("x", 3)]
 
@@ -288,21 +293,22 @@ def test_cancelling_an_idle_job_ends_it(job: Job) -> None:
 def test_a_checkpoint_is_made_when_it_is_asked_for(job: Job) -> None:
     job.write("a", ("x", 1))
     # long epochs do not end by themselves here, short ones do
-    long = {"execution__checkpointing__interval": "1 h"} if job.host == "continuous" else {}
+    long: Any = {"execution__checkpointing__interval": "1 h"} if job.host == "continuous" else {}
     env = job.env(**long)
     job.totals(env)
     client = env.execute_async("totals")
     if not long:
         job.wait_for([("x", 1)])
     numbers = []
+    handle: Any = handle_of(client)
 
     def is_written() -> bool:
-        numbers.append(handle_of(client).checkpoint())
+        numbers.append(handle.checkpoint())
         return job.results() == ["('x', 1)"]
 
     wait_until(is_written)
     assert numbers == sorted(numbers)
-    last = handle_of(client).metrics.checkpoints.last("completed")
+    last = counts_of(client).checkpoints.last("completed")
     assert last is not None
     assert last["id"] == numbers[-1]
     client.cancel().result()
@@ -317,7 +323,8 @@ def test_a_savepoint_is_restored_into_any_parallelism(job: Job, parallelism: int
     job.wait_for([("x", 1), ("y", 10), ("z", 100)])
     folder = str(job.checkpoint.with_name("savepoints"))
     # a sink shows an epoch a moment before the host has noted that it is committed
-    wait_until(lambda: not client._job._run.in_epoch)
+    handle: Any = handle_of(client)
+    wait_until(lambda: not handle._run.in_epoch)
     running = client.trigger_savepoint(folder).result()
     location = client.stop_with_savepoint(False, folder).result()
     assert running != location
@@ -339,7 +346,7 @@ def test_the_size_of_state_is_known_behind_a_restore(job: Job) -> None:
     client = env.execute_async("totals")
     job.wait_for(keys)
     location = client.stop_with_savepoint(False, str(job.checkpoint.with_name("s"))).result()
-    checkpoints = handle_of(client).metrics.checkpoints
+    checkpoints = counts_of(client).checkpoints
     saved, before = checkpoints.last("savepoint"), checkpoints.last("completed")
     files = list(Path(location).glob("*/*.parquet"))
     assert saved["state"] == sum(file.stat().st_size for file in files)
@@ -349,7 +356,7 @@ def test_the_size_of_state_is_known_behind_a_restore(job: Job) -> None:
     job.totals(env, bounded=True)
     client = env.execute_async("totals")
     client.get_job_execution_result().result()
-    after = handle_of(client).metrics.checkpoints.last("completed")
+    after = counts_of(client).checkpoints.last("completed")
     # fewer subtasks have fewer pages that are not full
     assert before["state"] / 2 < after["state"] < before["state"] * 2
 

@@ -20,8 +20,9 @@ from urllib import request
 
 import pytest
 
+from headrace.connectors.kafka.local_broker import free_port
 from headrace.io.maven_jars import ivy_jar
-from services import Server, free_port, services_folder  # noqa: F401 - a fixture of ours uses it
+from services import Server, services_folder  # noqa: F401 - a fixture of ours uses it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from headrace.connectors.kafka.local_broker import free_port
 from headrace.errors import ConnectorError
 from headrace.io.maven_jars import jars_of
-from services import Server, free_port
+from services import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyspark
 
-from services import Server, free_port
+from headrace.connectors.kafka.local_broker import free_port
+from services import Server
 
 # only these: the pattern jars/* would load all of Spark's 300
 _JARS = ("zookeeper-", "netty-", "slf4j-api-", "log4j-", "metrics-core-", "snappy-java-")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.connectors.kafka.local_broker import free_port
 from headrace.connectors.kafka.reader import reader_of
 from headrace.datastream.connectors.kafka import KafkaTopicPartition
 from headrace.errors import ConnectorError
 from headrace.testing.connectors import SinkDriver
 from kafka_sinks import text_sink
-from services import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,6 +15,7 @@ from headrace.common import Row, Types
 from headrace.common.serialization import SerializationSchema, SimpleStringSchema
 from headrace.connectors.kafka import producers
 from headrace.connectors.kafka.client import ClientSettings
+from headrace.connectors.kafka.local_broker import free_port
 from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.datastream.connectors.base import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import (
@@ -37,7 +38,6 @@ from headrace.errors import (
 from headrace.io.server_calls import Retries
 from headrace.testing.connectors import SinkDriver
 from kafka_sinks import new_prefix, numbers, settle, text_sink
-from services import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -385,8 +385,8 @@ WRONG: dict[str, Callable[[], Any]] = {
         .build()
     ),
     "is no KafkaRecordSerializationSchema": lambda: complete().set_record_serializer(
-        SimpleStringSchema()
-    ),  # type: ignore[arg-type]
+        SimpleStringSchema()  # type: ignore[arg-type]
+    ),
     "has no topic": lambda: schema().build(),
     "makes the value": lambda: KafkaRecordSerializationSchema.builder().set_topic("t").build(),
     "is no name of a topic": lambda: schema().set_topic(None),  # type: ignore[arg-type]

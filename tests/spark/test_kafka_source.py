@@ -26,14 +26,15 @@ from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import UserFunctionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from headrace.datastream import StreamExecutionEnvironment
     from headrace.datastream.connectors.kafka import KafkaSourceBuilder
     from kafka_broker import KafkaServer
 
-Make = "Callable[..., StreamExecutionEnvironment]"
-Wait = "Callable[[Callable[[], Any]], None]"
+    Make = Callable[..., StreamExecutionEnvironment]
+    Wait = Callable[[Callable[[], Any]], None]
 
 
 def builder(kafka: KafkaServer, topic: str) -> KafkaSourceBuilder:
@@ -209,7 +210,7 @@ def test_bad_messages_are_counted_and_the_lag_is_shown(
     def counts() -> dict[str, Any]:
         found: dict[str, Any] = client.get_metrics()["operators"]
         lags.add(found.get("kafka/source", {}).get("pendingRecords", -1))
-        return found.get("kafka", {})
+        return dict(found.get("kafka", {}))
 
     try:
         wait_for(lambda: counts().get("numRecordsInErrors") == 3)
