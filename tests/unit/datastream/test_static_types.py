@@ -10,6 +10,7 @@ from headrace.common.execution_config import ExecutionConfig
 from headrace.connectors.kafka.serialization import KafkaRecordSerializationSchema
 from headrace.datastream import (
     AsyncFunction,
+    AsyncRetryStrategy,
     BroadcastConnectedStream,
     BroadcastStream,
     ConnectedStreams,
@@ -60,6 +61,15 @@ class Lookup(AsyncFunction[int, int]):
 
     async def close(self) -> None:
         self.known.clear()
+
+
+def test_a_retry_strategy_needs_no_annotation() -> None:
+    retries = AsyncRetryStrategy.fixed_delay(3, 100, lambda results: not results, None)
+    assert assert_type(retries, AsyncRetryStrategy[Any]).can_retry(1)
+    patient = AsyncRetryStrategy.exponential_backoff(3, 1, 9, 2.0, None, lambda error: True)
+    assert assert_type(patient, AsyncRetryStrategy[Any]).can_retry(1)
+    never = AsyncRetryStrategy.no_restart()
+    assert not never.can_retry(1)
 
 
 def test_an_async_function_is_a_function() -> None:
