@@ -19,7 +19,7 @@ from services import find_program
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from selenium.webdriver.remote.webdriver import WebDriver
+    from selenium.webdriver.chrome.webdriver import WebDriver
     from selenium.webdriver.remote.webelement import WebElement
 
 # As root there is no sandbox; and nothing in the background asks for addresses elsewhere.
@@ -67,7 +67,10 @@ class Page:
         return self
 
     def find(self, selector: str) -> WebElement:
-        return self.wait(lambda: next(iter(self.all(selector)), None), f"no {selector}")
+        found: WebElement = self.wait(
+            lambda: next(iter(self.all(selector)), None), f"no {selector}"
+        )
+        return found
 
     def all(self, selector: str) -> list[WebElement]:
         return self.browser.find_elements("css selector", selector)
@@ -76,10 +79,11 @@ class Page:
         """A visible button by its words."""
         path = f"//button[normalize-space()={json.dumps(text)}]"
         look = self.browser.find_elements
-        return self.wait(
+        found: WebElement = self.wait(
             lambda: next((b for b in look("xpath", path) if b.is_displayed()), None),
             f"no button {text!r}",
         )
+        return found
 
     def click(self, text: str) -> None:
         self.button(text).click()
@@ -114,14 +118,19 @@ class Page:
         """What pages logged as errors or warnings since the last call."""
         return [
             entry["message"]
-            for entry in self.browser.get_log("browser")
+            for entry in self.logged("browser")
             if entry["level"] != "INFO" and (of_network or entry["source"] != "network")
         ]
+
+    def logged(self, kind: str) -> list[dict[str, Any]]:
+        """The entries of one of Chromium's logs since the last call."""
+        entries: list[dict[str, Any]] = self.browser.get_log(kind)  # type: ignore[no-untyped-call]
+        return entries
 
     def asked(self) -> set[str]:
         """Host and port of every request of pages since the last call."""
         hosts = set()
-        for entry in self.browser.get_log("performance"):
+        for entry in self.logged("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 parts = urlsplit(message["params"]["request"]["url"])

@@ -391,8 +391,8 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get("Content-Type", "")
         if kind.startswith("multipart/"):
             whole = f"Content-Type: {kind}\r\n\r\n".encode() + content
-            first = BytesParser().parsebytes(whole).get_payload()[0]
-            return first.get_filename()  # type: ignore[union-attr]
+            parts: Any = BytesParser().parsebytes(whole).get_payload()
+            return parts[0].get_filename()
         return json.loads(content)
 
     def _send(self, status: int, content: bytes, kind: str, headers: Any = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.configuration import Configuration
 from headrace.dispatcher.dispatcher import Dispatcher
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headrace.control.registry import JobRecord
-    from headrace.dispatcher.leadership import Election
 
 # Registers a job, answers requests, and behaves as the program's first argument says.
 _FAKE = """
@@ -104,9 +103,16 @@ def cluster_settings(folder: Path, **options: str) -> ClusterSettings:
 
 
 def fake_dispatcher(
-    folder: Path, *, address: str = "", election: Election | None = None, **options: str
+    folder: Path, *, address: str = "", election: Any = None, **options: str
 ) -> Dispatcher:
-    """A dispatcher with drivers that pretend; not started."""
+    """A dispatcher with drivers that pretend; not started.
+
+    Args:
+        folder: its directory.
+        address: where it says that it listens.
+        election: an Election; Any, as `**options` of callers could be it, for all that mypy knows.
+        options: the settings.
+    """
     return Dispatcher(
         cluster_settings(folder, **options),
         address=address,

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import Types
 from headrace.datastream.expressions import Expression, col, lit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VALUES: dict[str, tuple[Any, list[Any]]] = {
     "b": (Types.BYTE(), [None, 0, 1, -1, 127, -128]),
@@ -69,7 +72,7 @@ def expressions() -> dict[str, list[Expression]]:
 
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-BINARY = {
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
     "<": lambda a, b: a < b,

@@ -141,7 +141,8 @@ class KafkaServer(Server):
         deadline = time.monotonic() + PATIENCE_S
         while open_ends:
             assert time.monotonic() < deadline, f"topic {topic} does not end"
-            for message in consumer.consume(1000, timeout=1.0):
+            messages: list[Any] = consumer.consume(1000, timeout=1.0)
+            for message in messages:
                 error = message.error()
                 if error is None:
                     found.append(message)
@@ -159,7 +160,7 @@ class KafkaServer(Server):
         from confluent_kafka.admin import OffsetSpec
 
         level = IsolationLevel[isolation.upper()]
-        wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}
+        wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}  # type: ignore[no-untyped-call]
         admin = self.admin()
         answers = admin.list_offsets(wanted, isolation_level=level)
         return {each.partition: answers[each].result(30).offset for each in wanted}

@@ -54,8 +54,8 @@ def arm(point: str) -> None:
             die()
         commit(admin, transactions)
 
-    DecisionLog.write = write_or_die  # type: ignore[method-assign]
-    TransactionAdmin.commit = commit_or_die  # type: ignore[method-assign]
+    DecisionLog.write = write_or_die  # type: ignore[method-assign, assignment]
+    TransactionAdmin.commit = commit_or_die  # type: ignore[method-assign, assignment]
 
 
 def main(bootstrap: str, topic: str, prefix: str, job_id: str, folder: str, point: str) -> None:

@@ -29,7 +29,7 @@ def text_sink(
     server: KafkaServer,
     topic: str,
     prefix: str | None = None,
-    guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+    guarantee: Any = DeliveryGuarantee.EXACTLY_ONCE,  # Any: `**properties` could be it, says mypy
     **properties: str,
 ) -> KafkaSink:
     """Records as text; properties with _ for a dot."""
@@ -94,7 +94,8 @@ def end_offset_is_stable(server: KafkaServer, topic: str) -> bool:
 
     admin = server.admin()
     parts = admin.list_topics(topic, timeout=10).topics[topic].partitions
-    wanted: dict[Any, Any] = {TopicPartition(topic, n): OffsetSpec.latest() for n in parts}
+    latest: Any = OffsetSpec.latest
+    wanted: dict[Any, Any] = {TopicPartition(topic, n): latest() for n in parts}
 
     def ends(level: Any) -> list[int]:
         answers = admin.list_offsets(wanted, isolation_level=level)

@@ -16,6 +16,8 @@ from headrace.common import data_types as t
 from oracle.ask_scalars import inner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.common.data_types import DataType
 
 _MAX = 0x7FFFFFFF
@@ -24,7 +26,7 @@ _PLAIN: dict[str, type[DataType]] = {
     "INT": t.IntType, "BIGINT": t.BigIntType, "FLOAT": t.FloatType, "DOUBLE": t.DoubleType,
     "DATE": t.DateType, "NULL": t.NullType,
 }  # fmt: skip
-_SIZED: dict[str, type[DataType]] = {
+_SIZED: dict[str, Callable[..., DataType]] = {
     "CHAR": t.CharType, "VARCHAR": t.VarCharType, "BINARY": t.BinaryType,
     "VARBINARY": t.VarBinaryType, "TIME": t.TimeType, "TIMESTAMP": t.TimestampType,
     "TIMESTAMP_LTZ": t.LocalZonedTimestampType, "DECIMAL": t.DecimalType,

@@ -106,7 +106,7 @@ def totals_job(
     place: Place, mode: str, postgres: PostgresServer, name: str, savepoint: str = ""
 ) -> TableResult:
     """Groups and windows of a folder that grows, into two tables of PostgreSQL."""
-    restore = {"execution__state_recovery__path": savepoint} if savepoint else {}
+    restore: Any = {"execution__state_recovery__path": savepoint} if savepoint else {}
     t_env = tables(place, mode, **restore)
     t_env.execute_sql(CLICKS.format(place.folder / "in", ", 'source.monitor-interval' = '50 ms'"))
     for table, columns in (("grouped", "k INT, c BIGINT, s INT, i STRING"), ("windowed", WINDOWS)):
@@ -166,7 +166,7 @@ def windows(postgres: PostgresServer, name: str) -> set[tuple[Any, ...]]:
 
 def groups_of(numbers: range) -> set[tuple[Any, ...]]:
     sums = {item: sum(n for n in numbers if "abc"[n % 3] == item) for item in "abc"}
-    found = {}
+    found: dict[int, tuple[int, int, str]] = {}
     for item, total in sums.items():
         c, s, i = found.get(total % 4, (0, 0, item))
         found[total % 4] = c + 1, s + total, min(i, item)

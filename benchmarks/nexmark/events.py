@@ -196,8 +196,8 @@ def _chosen(
     random: np.random.Generator, one_of: int, hot: Numbers, cold: Numbers
 ) -> NDArray[np.int64]:
     """The hot one, but for one of so many cases."""
-    chosen: NDArray[np.int64] = np.where(random.integers(0, one_of, len(hot)) > 0, hot, cold)
-    return chosen + FIRST_ID
+    chosen: Numbers = np.where(random.integers(0, one_of, len(hot)) > 0, hot, cold)
+    return np.asarray(chosen + FIRST_ID)
 
 
 def _prices(random: np.random.Generator, count: int) -> NDArray[np.int64]:
@@ -208,7 +208,7 @@ def _prices(random: np.random.Generator, count: int) -> NDArray[np.int64]:
 def _sizes(random: np.random.Generator, mean: Numbers, count: int) -> NDArray[np.int64]:
     """Sizes that differ from their mean by a fifth at most."""
     delta = np.round(np.broadcast_to(mean, count) * 0.2).astype(np.int64)
-    return mean - delta + random.integers(0, np.maximum(2 * delta, 1))
+    return np.asarray(mean - delta + random.integers(0, np.maximum(2 * delta, 1)))
 
 
 def _picked(random: np.random.Generator, values: tuple[str, ...], count: int) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +11,7 @@ from measure import Stopwatch, arguments, report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Columns = dict[str, list[float]]
+Columns = dict[str, list[int] | list[float]]
 
 
 def reduce_batch(keys: list[int], values: list[float], state: dict[int, float]) -> Columns:
@@ -41,7 +41,8 @@ JOBS: dict[str, Callable[..., Columns]] = {"reduce": reduce_batch, "state": stat
 
 def main() -> None:
     options = arguments()
-    run_batch, state = JOBS[options.job], {}
+    run_batch = JOBS[options.job]
+    state: dict[int, Any] = {}
     done, clock = 0, Stopwatch(options.warmup_events)
     for file in sorted((options.data / "parquet").glob("*.parquet")):
         table = pq.read_table(file, columns=["key", "value"])

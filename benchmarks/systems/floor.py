@@ -43,7 +43,8 @@ def run_headrace(spark: SparkSession, folder: Path, scratch: Path) -> None:
 
 def run_pyspark(spark: SparkSession, folder: Path, scratch: Path) -> None:
     processor, schema = pyspark_tws.JOBS["state"]
-    cloudpickle.register_pickle_by_value(pyspark_tws)  # workers cannot import it
+    # workers cannot import it
+    cloudpickle.register_pickle_by_value(pyspark_tws)  # type: ignore[no-untyped-call]
     events = read_events(spark, folder, files_per_batch=1)
     out = events.groupBy("key").transformWithState(processor(), schema, "Append", "None")
     run_to_noop(out, scratch)

@@ -218,11 +218,11 @@ class QueryCatcher:
             caught.append(self._start(writer, *args, **options))
             return caught[-1]
 
-        DataStreamWriter.start = start  # type: ignore[method-assign]
+        DataStreamWriter.start = start  # type: ignore[method-assign, assignment]
         return caught
 
     def __exit__(self, *_: object) -> None:
-        self._writer.start = self._start
+        self._writer.start = self._start  # type: ignore[method-assign]
 
 
 # ------------------------------------------------------------------------------------ headrace

@@ -41,14 +41,15 @@ def rate(
         )
     batches = [batch for batch in queries[0].recentProgress if batch["numInputRows"]][1:]
     rows = sum(batch["numInputRows"] for batch in batches)
-    return rows / sum(batch["batchDuration"] for batch in batches) * 1000
+    return float(rows / sum(batch["batchDuration"] for batch in batches) * 1000)
 
 
 def main() -> None:
     options = arguments()
     spark = spark_session(options.scratch)
     began = time.perf_counter()
-    hand, ours = [], []
+    hand: list[float] = []
+    ours: list[float] = []
     for number in range(WARM_UP + PAIRS):
         turns = [(pyspark_native.native, hand), (headrace_native.native, ours)]
         for make, rates in turns if number % 2 else turns[::-1]:

@@ -61,7 +61,7 @@ def run(options: Any, lanes: str) -> float:
     for statement in tables(query, events=options.data / lanes, side=options.data / "side"):
         t_env.execute_sql(statement)
     client = t_env.execute_sql(into_nothing(query)).get_job_client()
-    return client.get_job_execution_result().result().get_net_runtime() / 1_000
+    return float(client.get_job_execution_result().result().get_net_runtime() / 1_000)
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ RESULT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 
 class EventTime(TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        return value[5]
+        return int(value[5])
 
 
 class Campaign(FlatMapFunction):

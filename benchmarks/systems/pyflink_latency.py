@@ -82,7 +82,7 @@ class Newest(AggregateFunction):
         return 0.0
 
     def add(self, value: Any, accumulator: float) -> float:
-        return max(value[1], accumulator)
+        return max(float(value[1]), accumulator)
 
     def get_result(self, accumulator: float) -> tuple[int, float]:
         return 0, accumulator

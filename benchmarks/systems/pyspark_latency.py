@@ -61,7 +61,7 @@ class DueReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, int]:
         return {"number": 0}
 
-    def latestOffset(self) -> dict[str, int]:
+    def latestOffset(self) -> dict[str, int]:  # type: ignore[override]
         return {"number": int((time.time() - self._began) * self._rate)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:

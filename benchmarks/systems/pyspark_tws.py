@@ -16,7 +16,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Reduce(StatefulProcessor):
@@ -54,7 +54,7 @@ class CountAndSum(StatefulProcessor):
         pass
 
 
-JOBS = {
+JOBS: dict[str, tuple[Callable[[], StatefulProcessor], str]] = {
     "reduce": (Reduce, "key long, value double"),
     "state": (CountAndSum, "key long, count long, sum double"),
 }

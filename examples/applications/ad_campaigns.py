@@ -43,7 +43,7 @@ class FindCampaign(MapFunction):
         import redis
 
         with redis.Redis.from_url(self.redis_url, decode_responses=True) as server:
-            self.campaigns: Any = server.hgetall("ads")
+            self.campaigns: dict[str, str] = server.hgetall("ads")
 
     def map(self, value: Row) -> str:
         return self.campaigns.get(value[0], "unknown")

@@ -259,5 +259,5 @@ class _Consumer(Output):
         self._consumer.assign([TopicPartition("answers", n, 0) for n in range(PARTITIONS)])
 
     def new_rows(self) -> list[dict[str, Any]]:
-        messages = self._consumer.consume(10_000, timeout=0.05)
+        messages: list[Any] = self._consumer.consume(10_000, timeout=0.05)
         return [json.loads(message.value()) for message in messages if message.error() is None]

@@ -151,7 +151,7 @@ class Monkey:
     def break_sink(self, dice: tuple[float, ...]) -> str:
         point, after = _choose(POINTS, dice[0]), int(dice[1] * 6)
         self.driver.orders.give(f"{self._strikes:04d}", point, after)
-        return point + (f", after {after} changes" if point == "commit torn" else "")
+        return str(point) + (f", after {after} changes" if point == "commit torn" else "")
 
     def fill_disk(self, dice: tuple[float, ...]) -> str:
         """Until a batch has failed of it, and a while longer."""

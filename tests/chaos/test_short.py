@@ -25,7 +25,8 @@ SEED = 5
 
 
 def fault(kind: str, *dice: float) -> Fault:
-    return Fault(kind, 0.5, overlaps=False, dice=(*dice, 0.0, 0.0, 0.0)[:3])
+    first, second, third = (*dice, 0.0, 0.0, 0.0)[:3]
+    return Fault(kind, 0.5, overlaps=False, dice=(first, second, third))
 
 
 # --- the experiment ------------------------------------------------------------------------------

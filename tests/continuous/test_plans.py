@@ -28,7 +28,7 @@ def test_too_few_slots_are_told_with_the_number_that_is_needed(spark: SparkSessi
     numbers.key_by(lambda n: n % 2).map(lambda n: n).print()
     with pytest.raises(ConfigurationError, match=r"needs 18 slots.*never .* than 16") as refused:
         env.execute("wide")
-    assert "local[18]" in refused.value.fix
+    assert "local[18]" in str(refused.value.fix)
 
 
 def test_a_dataframe_as_source_is_refused_with_the_line(spark: SparkSession) -> None:
@@ -38,7 +38,7 @@ def test_a_dataframe_as_source_is_refused_with_the_line(spark: SparkSession) -> 
     with pytest.raises(UnsupportedStepError, match="continuous mode has no reader") as refused:
         env.execute("rates")
     assert "test_plans.py" in str(refused.value.where)
-    assert "micro-batch" in refused.value.fix
+    assert "micro-batch" in str(refused.value.fix)
 
 
 def test_batch_mode_is_refused(spark: SparkSession) -> None:

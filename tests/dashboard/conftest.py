@@ -12,7 +12,7 @@ from dashboard_server import DashboardServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from selenium.webdriver.remote.webdriver import WebDriver
+    from selenium.webdriver.chrome.webdriver import WebDriver
 
 
 @pytest.fixture

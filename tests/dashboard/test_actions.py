@@ -78,7 +78,7 @@ def test_a_savepoint_that_fails_says_why_and_can_be_tried_again(
 
 
 def test_an_operation_that_fails_later_says_why(page: Page, server: DashboardServer) -> None:
-    server.cluster.begin = lambda _: _failing(server)  # type: ignore[method-assign]
+    server.cluster.begin = lambda _: _failing(server)  # type: ignore[method-assign, assignment]
     _open(page, "Savepoint")
     page.click("Take savepoint")
     page.wait_for("the disk is full", "free some space", within="dialog")
@@ -102,7 +102,7 @@ def test_a_checkpoint_is_made_now_and_its_number_shown(page: Page, server: Dashb
 
 
 def test_a_checkpoint_that_fails_says_why(page: Page, server: DashboardServer) -> None:
-    server.cluster.begin = lambda _: _failing(server, "failureCause")  # type: ignore[method-assign]
+    server.cluster.begin = lambda _: _failing(server, "failureCause")  # type: ignore[method-assign, assignment]
     _open(page, "Checkpoint")
     page.click("Make checkpoint")
     page.wait_for("the disk is full", "free some space", within="dialog")
@@ -164,7 +164,7 @@ def test_buttons_that_the_server_does_not_offer_are_not_there(
 ) -> None:
     server.cluster.config["features"] |= {"web-cancel": False, "web-submit": False}
     page.open(f"jobs/{JOB}")
-    assert page.button("Stop")
+    assert page.button("Stop").is_displayed()
     assert "Cancel" not in page.text(".job-buttons")
     assert "Submit" not in page.text("nav.nav")
 

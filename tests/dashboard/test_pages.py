@@ -286,7 +286,7 @@ def test_a_job_that_waits_shows_its_place(page: Page) -> None:
     shown = page.wait_for("nightly billing", "position 1", "The plan is not known yet")
     assert "Waiting for" in shown
     assert "Running for" not in shown
-    assert page.button("Cancel")
+    assert page.button("Cancel").is_displayed()
     assert "Savepoint" not in page.text(".job-buttons")
 
 

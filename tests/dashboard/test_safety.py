@@ -122,7 +122,7 @@ def test_who_may_only_read_is_offered_nothing_else(page: Page, server: Dashboard
 def test_who_may_operate_has_the_buttons_of_jobs(page: Page, server: DashboardServer) -> None:
     server.cluster.config["role"] = "operate"
     page.open(f"jobs/{JOB}")
-    assert page.button("Cancel")
+    assert page.button("Cancel").is_displayed()
     assert "Submit" not in page.text("nav.nav")
     server.cluster.config["role"] = "submit"
     page.open("submit")
@@ -152,7 +152,7 @@ def test_a_page_that_is_opened_too_early_waits(page: Page, server: DashboardServ
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_system_decides_the_theme_until_the_user_does(page: Page, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})  # type: ignore[attr-defined]
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     page.open()
     page.wait_for("orders: enrich")
     page.run("localStorage.clear()")
@@ -170,7 +170,7 @@ def test_the_system_decides_the_theme_until_the_user_does(page: Page, scheme: st
     page.wait_for("orders: enrich")
     assert (brightness() > 128) == (scheme == "dark"), "the choice lasts"
     page.run("localStorage.clear()")
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})  # type: ignore[attr-defined]
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_text_can_be_read_in_both_themes(page: Page) -> None:

@@ -384,8 +384,8 @@ WRONG: dict[str, Callable[[], Any]] = {
         .build()
     ),
     "is no KafkaRecordSerializationSchema": lambda: complete().set_record_serializer(
-        SimpleStringSchema()
-    ),  # type: ignore[arg-type]
+        SimpleStringSchema()  # type: ignore[arg-type]
+    ),
     "has no topic": lambda: schema().build(),
     "makes the value": lambda: KafkaRecordSerializationSchema.builder().set_topic("t").build(),
     "is no name of a topic": lambda: schema().set_topic(None),  # type: ignore[arg-type]

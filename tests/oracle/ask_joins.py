@@ -90,7 +90,8 @@ def ask(script: str, query: str) -> dict[str, Any]:
 
 
 def _kind(row: Row) -> str:
-    return ["+I", "-U", "+U", "-D"][row.get_row_kind().value]
+    number: int = row.get_row_kind().value
+    return ["+I", "-U", "+U", "-D"][number]
 
 
 def main(names: list[str]) -> None:

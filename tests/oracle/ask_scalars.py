@@ -47,7 +47,7 @@ def plain(type_: str, value: Any) -> str:
     if value is None:
         return f"CAST(NULL AS {type_.removesuffix(' NOT NULL')})"
     if root in ("CHAR", "VARCHAR", "STRING"):
-        return "'" + value.replace("'", "''") + "'"
+        return "'" + str(value).replace("'", "''") + "'"
     if root in ("BINARY", "VARBINARY", "BYTES"):
         return f"X'{value}'"
     if root == "BOOLEAN":
@@ -204,10 +204,10 @@ def known_answers(path: Path) -> dict[str, dict[str, Any]]:
 def main(families: list[str], *, only_new: bool) -> None:
     """Asks, and writes the files."""
     folder = Path(__file__).resolve().parent
-    sys.path.insert(0, str(folder))
+    sys.path.insert(0, str(folder.parent))
     flink = Flink()
     for family in families or sorted(p.stem for p in (folder / "scalar_cases").glob("[a-z]*.py")):
-        module = importlib.import_module(f"scalar_cases.{family}")
+        module = importlib.import_module(f"oracle.scalar_cases.{family}")
         cases, flink.tail = module.CASES, getattr(module, "TAIL", "")
         flink.types_only = getattr(module, "TYPES_ONLY", False)
         kept = {} if not only_new else known_answers(GOLDEN / f"{family}.json")

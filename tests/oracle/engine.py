@@ -131,13 +131,13 @@ class Source:
     def _with_assigner(self, strategy: Any, position: int) -> Any:
         class FieldTimestamps(self._api.TimestampAssigner):  # type: ignore[misc, name-defined]
             def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-                return value[position]
+                return int(value[position])
 
         return strategy.with_timestamp_assigner(FieldTimestamps())
 
 
 def _punctuated_generator(api: Any, delay_ms: int) -> Any:
-    class PerRecord(api.WatermarkGenerator):  # type: ignore[misc, name-defined]
+    class PerRecord(api.WatermarkGenerator):  # type: ignore[misc]
         def __init__(self) -> None:
             self.highest: int | None = None
 

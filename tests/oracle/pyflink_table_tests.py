@@ -39,10 +39,10 @@ from headrace.spi.table_connector import (
     TableSource,
 )
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pyflink_table_gaps import GAPS
-from pyflink_table_gaps import reason as gap_reason
+from oracle.pyflink_table_gaps import GAPS
+from oracle.pyflink_table_gaps import reason as gap_reason
 
 SOURCE = Path(os.environ.get("FLINK_PYTHON_SRC", "flink/flink-python")) / "pyflink"
 COLLECTED: list[tuple[bool, str]] = []
@@ -275,6 +275,8 @@ def _cases() -> dict[str, Any]:
     from headrace.table import StreamTableEnvironment
 
     class PyFlinkTestCase(unittest.TestCase):
+        tempdir: str
+
         @classmethod
         def setUpClass(cls) -> None:
             cls.tempdir = tempfile.mkdtemp()
@@ -300,6 +302,7 @@ def _cases() -> dict[str, Any]:
 
     class PyFlinkITTestCase(PyFlinkTestCase):
         mode: RuntimeExecutionMode | None = None
+        env: StreamExecutionEnvironment
 
         @classmethod
         def setUpClass(cls) -> None:
@@ -307,6 +310,8 @@ def _cases() -> dict[str, Any]:
             cls.env = environment(cls.mode)
 
     class _Tables(PyFlinkITTestCase):
+        t_env: StreamTableEnvironment
+
         @classmethod
         def setUpClass(cls) -> None:
             super().setUpClass()
@@ -322,7 +327,7 @@ def _cases() -> dict[str, Any]:
     class PyFlinkUTTestCase(_Tables):
         mode = RuntimeExecutionMode.STREAMING
 
-    names = (PyFlinkTestCase, PyFlinkITTestCase, PyFlinkStreamTableTestCase)
+    names: tuple[type, ...] = (PyFlinkTestCase, PyFlinkITTestCase, PyFlinkStreamTableTestCase)
     names += (PyFlinkBatchTableTestCase, PyFlinkUTTestCase)
     found: dict[str, Any] = {each.__name__: each for each in names}
 

@@ -67,7 +67,7 @@ def test_the_elasticsearch_example_writes_its_documents(
     """Its four jobs, each with a server that has the path and the password that the job names."""
     names = f"write_to_es{version}" + ("_dynamic_index" if dynamic else "")
     login = base64.b64encode(b"foo:bar").decode()
-    wanted = {} if dynamic else {"prefix": "/foo-bar", "authorization": f"Basic {login}"}
+    wanted: Any = {} if dynamic else {"prefix": "/foo-bar", "authorization": f"Basic {login}"}
     with BulkServer(**wanted) as server:
         _elasticsearch_example(tmp_path, server.url)[names](_local_environment(tmp_path))
     ada, luna = {"name": "ada", "id": "1"}, {"name": "luna", "id": "2"}

@@ -13,8 +13,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import types
@@ -125,10 +124,13 @@ def parameters(function: object) -> str:
             star_seen = True
         if parameter.kind is parameter.VAR_POSITIONAL:
             star_seen = True
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = STARS.get(parameter.kind, "")
         default = "" if parameter.default is parameter.empty else f"={shown(parameter.default)}"
         parts.append(f"{stars}{name}{default}")
     return f"({', '.join(parts)})"
+
+
+STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 def shown(value: object) -> str:
@@ -180,4 +182,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

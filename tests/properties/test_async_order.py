@@ -128,7 +128,7 @@ def test_an_operator_keeps_its_order_for_any_order_of_answers(
     ends = data.draw(st.permutations(records))
     function = Conducted(ends)
     with Harness.for_async_function(function, ordered=ordered, capacity=20) as harness:
-        story = Story()
+        story: Any = Story()
         harness.operator.output.main.append(story)
         came: list[Any] = []
         for number, is_record in enumerate(stream):

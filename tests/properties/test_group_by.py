@@ -55,7 +55,7 @@ CALLS: dict[str, tuple[AggregateCall, Any]] = {
 }  # fmt: skip
 
 
-def _values(rows: list[Any]) -> list[int]:
+def _values(rows: list[Any]) -> list[Any]:
     return [value for value, _ in rows if value is not None]
 
 

@@ -228,7 +228,7 @@ def test_an_interval_join_follows_flinks_rules_step_by_step(
     steps: list[Any], bounds: list[int]
 ) -> None:
     model = Model(*bounds)
-    operator = IntervalJoinOperator(_numbers, *bounds, late_tags=("left", "right"))
+    operator = IntervalJoinOperator(_numbers, bounds[0], bounds[1], late_tags=("left", "right"))
     harness = TwoInputHarness(operator, (lambda r: r[0], lambda r: r[0]))
     for number, step in enumerate(steps):
         if step[0] == "record":

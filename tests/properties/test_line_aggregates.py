@@ -124,10 +124,10 @@ def test_the_vector_form_is_the_row_form(
         got = aggregate.run(lines, segments, copy.deepcopy(states))
         assert shown(aggregate, got) == shown(aggregate, expected)
         assert repr(_sorted(got.states)) == repr(_sorted(expected.states))
-        states, by_row = got.states, expected.states
+        states, by_row = list(got.states), list(expected.states)
 
 
-def _sorted(states: list[Any]) -> list[Any]:
+def _sorted(states: Any) -> list[Any]:
     """Maps in an order that says nothing."""
     return [
         [sorted(state[0].items(), key=repr), *state[1:]]

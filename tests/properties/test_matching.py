@@ -41,7 +41,7 @@ MEASURES = (
 @st.composite
 def stages(draw: Any) -> tuple[MatchStage, ...]:
     """A pattern that can end: its last variable has one line."""
-    found = []
+    found: list[Any] = []
     count = draw(st.integers(1, 4))
     for place in range(count):
         least, most = draw(st.sampled_from(COUNTED)) if place < count - 1 else (1, 1)

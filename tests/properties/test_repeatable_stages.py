@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import cloudpickle
@@ -39,6 +39,9 @@ from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import Task
 from headrace.testing.programs import program_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 BATCHES = st.lists(st.lists(st.integers(0, 50), max_size=12), max_size=5)
 
 
@@ -67,7 +70,7 @@ def same(record: Any) -> Any:
     return record
 
 
-MAKERS = {
+MAKERS: dict[str, Callable[[], Partitioning]] = {
     "forward": Forward,
     "global": Global,
     "broadcast": Broadcast,
@@ -83,7 +86,7 @@ MAKERS = {
 
 def test_every_partitioner_is_here() -> None:
     def all_of(kind: type) -> set[type]:
-        return {kind, *(deeper for sub in kind.__subclasses__() for deeper in all_of(sub))}
+        return {kind}.union(*map(all_of, kind.__subclasses__()))
 
     made = {type(make()) for make in MAKERS.values()}
     known = {kind for kind in all_of(Partitioning) if kind.__module__.startswith("headrace.")}

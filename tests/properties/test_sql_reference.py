@@ -27,6 +27,9 @@ from headrace.testing import LocalRunner
 from rel_tables import BIGINT, INT, STRING, TestCatalogs, planned, scan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headrace.common.data_types import DataType
     from headrace.scalars.aggregates import AggregateCall
 
     Row = tuple[Any, ...]
@@ -62,7 +65,7 @@ QUERIES = (
 CELLS = st.tuples(
     st.one_of(st.none(), st.sampled_from("abc")), st.one_of(st.none(), st.integers(-2, 2))
 )
-COLUMNS = {"id": INT, "k": STRING, "v": BIGINT}
+COLUMNS: dict[str, DataType] = {"id": INT, "k": STRING, "v": BIGINT}
 
 
 def numbered(cells: list[tuple[Any, Any]]) -> list[Row]:
@@ -129,7 +132,8 @@ def value_of(call: AggregateCall, rows: list[Row]) -> Any:
         values = list(set(values))
     if call.function == "COUNT":
         return len(values)
-    return {"SUM": sum, "MAX": max, "MIN": min}[call.function](values) if values else None
+    known: dict[str, Callable[[list[Any]], Any]] = {"SUM": sum, "MAX": max, "MIN": min}
+    return known[call.function](values) if values else None
 
 
 def joined(node: n.Join, left: list[Row], right: list[Row]) -> list[Row]:

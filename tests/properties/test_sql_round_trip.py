@@ -35,7 +35,7 @@ names = st.one_of(
     st.sampled_from(["a", "b", "ts", "order", "select", "MixedCase", "two words", "tick`s", "ü"]),
     st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=6),
 )
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 flags = st.booleans()
 paths = st.builds(ast.Identifier, st.lists(names, min_size=1, max_size=3).map(tuple))
 columns = st.lists(names, min_size=1, max_size=3).map(tuple)

@@ -52,7 +52,7 @@ def received(kafka: KafkaServer, topic: str) -> list[dict[str, Any]]:
 def ad_events(kafka: KafkaServer, topic: str, redis_server: RedisServer) -> Counter[Any]:
     """Puts events into a topic and campaigns into Redis; the views of (campaign, start in ms)."""
     start = 1_700_000_000_000
-    events = [
+    events: list[dict[str, Any]] = [
         {
             "user_id": "u",
             "page_id": "p",

@@ -177,13 +177,13 @@ def test_a_source_that_raises_is_named_with_its_line(
     env: StreamExecutionEnvironment, asked: str
 ) -> None:
     class Broken(PythonSource):
-        def splits(self) -> list[str]:
+        def splits(self) -> Any:
             return self.answer("splits", ["a"])
 
-        def initial_offset(self, split: str) -> int:
+        def initial_offset(self, split: str) -> Any:
             return self.answer("initial_offset", 0)
 
-        def latest_offset(self, split: str, start: int) -> int:
+        def latest_offset(self, split: str, start: int) -> Any:
             return self.answer("latest_offset", 3)
 
         def read(self, split: str, start: int, end: int) -> Any:

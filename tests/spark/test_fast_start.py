@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from conftest import Script
+    from spark.conftest import Script
 
 PROGRAM = """
 from headrace.datastream import StreamExecutionEnvironment

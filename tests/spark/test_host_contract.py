@@ -17,8 +17,8 @@ from host_contract import (
     Unread,
     moves_between_hosts,
     refuses_the_checkpoint_of,
-    wait_until,
 )
+from patience import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,10 @@ def test_a_savepoint_of_one_host_is_restored_on_another(
 def test_a_file_that_is_half_read_goes_on_in_python_only(tmp_path: Path, spark: Any) -> None:
     job = LinesJob("local", tmp_path, spark)
     job.write("large", *[("x", 1)] * 3000)
-    slow = {"source__max_records_per_batch": "10", "execution__checkpointing__interval": "30 ms"}
+    slow: Any = {
+        "source__max_records_per_batch": "10",
+        "execution__checkpointing__interval": "30 ms",
+    }
     env = job.env(**slow)
     job.totals(env)
     client = env.execute_async("totals")

@@ -28,12 +28,14 @@ from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import UserFunctionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.datastream import StreamExecutionEnvironment
     from headrace.datastream.connectors.kafka import KafkaSourceBuilder
     from kafka_broker import KafkaServer
 
-Make = "Callable[..., StreamExecutionEnvironment]"
-Wait = "Callable[[Callable[[], Any]], None]"
+    Make = Callable[..., StreamExecutionEnvironment]
+    Wait = Callable[[Callable[[], Any]], None]
 
 
 def builder(kafka: KafkaServer, topic: str) -> KafkaSourceBuilder:
@@ -184,6 +186,9 @@ def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
         operators: dict[str, Any] = client.get_metrics().get("operators", {})
         return int(operators.get("kafka", {}).get("numRecordsOut", 0))
 
+    def has_read(count: int) -> bool:
+        return read() == count
+
     try:
         # the first partition is far ahead; the second has records of the first second
         times = [10_000 + n * 500 for n in range(20)]
@@ -191,7 +196,7 @@ def test_a_lagging_partition_loses_nothing_and_an_idle_one_holds_nobody_up(
         wait_for(lambda: read() == 20)
         for number in range(3):  # it is late, but never so long away that it counts as idle
             kafka.send(topic, [{"value": "b", "timestamp": 10_700}], partition=1)
-            wait_for(lambda number=number: read() == 21 + number)
+            wait_for(partial(has_read, 21 + number))
         # all of them come to rest, so that the first partition alone says what time it is
         wait_for(lambda: ("b", 3) in written())
         assert written() == sorted([("a", 2)] * 9 + [("b", 3)])
@@ -221,7 +226,7 @@ def test_bad_messages_are_counted_and_the_lag_is_shown(
     def counts() -> dict[str, Any]:
         found: dict[str, Any] = client.get_metrics()["operators"]
         lags.add(found.get("kafka/source", {}).get("pendingRecords", -1))
-        return found.get("kafka", {})
+        return dict(found.get("kafka", {}))
 
     try:
         wait_for(lambda: counts() and lags & {2, 4, 6, 8})

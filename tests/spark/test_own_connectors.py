@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Script
+    from spark.conftest import Script
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Script
+    from spark.conftest import Script
 
 FAILING = """
     from headrace.datastream import StreamExecutionEnvironment

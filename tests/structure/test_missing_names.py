@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import parity_page
 from headrace.errors import UnsupportedStepError
 from headrace.missing import MissingName
 from headrace.missing_names import MODULES, NAMES
 from source_files import place, tell, tell_if_stale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 AT = place(parity_page.MISSING, 1)
 
@@ -43,8 +47,9 @@ def problem_of(module: str, name: str, message: str = "") -> str:
         return f"cannot be imported: {error}"
     if not isinstance(found, MissingName):
         return f"is not missing: {found!r}"
+    use: Callable[[], object] = found  # `found()` would end here, says its type
     try:
-        found()
+        use()
     except UnsupportedStepError as error:
         told = message in str(error) and error.fix
         return "" if told else f"does not say what is missing and what to use: {error}"

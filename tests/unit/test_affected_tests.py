@@ -59,7 +59,7 @@ def test_the_tests_of_a_module_of_ours_are_found_the_nearest_first() -> None:
     tests = affected_tests.test_files_among(affected(["headrace.common.options"], imports))
     assert Path("tests/structure/test_options_page.py") in tests  # through the script
     direct = affected_tests.test_files_among(
-        dict.fromkeys(n for n, i in imports.items() if "headrace.common.options" in i)
+        dict.fromkeys((n for n, i in imports.items() if "headrace.common.options" in i), 1)
     )
     assert set(tests[: len(direct)]) == set(direct)
     assert Path(__file__).name not in {path.name for path in tests}

@@ -16,10 +16,10 @@ from headrace.errors import HeadraceError, UnsupportedStepError
 
 
 def test_every_way_to_use_one_says_what_is_missing_and_what_to_use() -> None:
-    from headrace.datastream.connectors.pulsar import PulsarSource
+    from headrace.datastream.connectors.pulsar import PulsarSource  # type: ignore[import-not-found]
 
     def derive() -> None:
-        class Mine(PulsarSource):
+        class Mine(PulsarSource):  # type: ignore[misc]
             pass
 
     for use in (PulsarSource, lambda: PulsarSource.builder(), derive):
@@ -46,7 +46,7 @@ def test_it_may_be_named_in_hints_and_asked_for_types() -> None:
 
 
 def test_submodules_of_a_missing_package_are_missing_too() -> None:
-    from headrace.serializers.anything import PickleSerializer
+    from headrace.serializers.anything import PickleSerializer  # type: ignore[import-not-found]
 
     with pytest.raises(HeadraceError, match="headrace has no PickleSerializer"):
         PickleSerializer()

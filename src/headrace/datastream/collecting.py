@@ -19,6 +19,8 @@ from headrace.spi.executor import executor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import DataFrame
+
     from headrace.datastream.data_stream import DataStream
     from headrace.graph.nodes import Step
     from headrace.spi.executor import JobHandle
@@ -82,7 +84,7 @@ def dataframe_end(stream: DataStream) -> Step:
     return end
 
 
-def to_dataframe(stream: DataStream) -> Any:
+def to_dataframe(stream: DataStream) -> DataFrame:
     """The streaming DataFrame of one stream; its query is the user's to start and stop."""
     if codec_for(stream.get_type()).schema is None:
         raise InvalidArgumentError(
@@ -93,4 +95,5 @@ def to_dataframe(stream: DataStream) -> Any:
     end = dataframe_end(stream)
     program = env._graph.cut_off([end])
     env.get_spark_session()
-    return executor().frame_of(program, end, env.job_spec("dataframe"))
+    frame: DataFrame = executor().frame_of(program, end, env.job_spec("dataframe"))
+    return frame

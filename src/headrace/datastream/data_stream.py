@@ -7,7 +7,7 @@ In: calls of the user's program.  Out: graph/nodes.py steps.  Next: stream_execu
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from headrace.api.output_tag import OutputTag
 from headrace.api.state import MapStateDescriptor
@@ -76,8 +76,12 @@ from headrace.runtime.operators.stateless import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import DataFrame
+
     from headrace.api.window import WindowAssigner
+    from headrace.common.execution_config import ExecutionConfig
     from headrace.common.opaque import ColumnLike, DeclaredType, FieldOrSelector, UserFunction
+    from headrace.datastream.preview import Preview
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.graph.nodes import Step
     from headrace.runtime.operators.base import Operator
@@ -180,7 +184,7 @@ class DataStream:
         """The environment this stream belongs to."""
         return self._env
 
-    def get_execution_config(self) -> Any:
+    def get_execution_config(self) -> ExecutionConfig:
         """The execution config of the environment."""
         return self._env.get_config()
 
@@ -375,7 +379,15 @@ class DataStream:
         passed._step.inner = True
         return passed._origins
 
-    def connect(self, ds: Any) -> Any:
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    def connect(
+        self, ds: DataStream | BroadcastStream
+    ) -> ConnectedStreams | BroadcastConnectedStream:
         """Connect two streams of any types to one function with two inputs."""
         if isinstance(ds, BroadcastStream):
             check_other("connect", self, ds.stream)
@@ -460,9 +472,21 @@ class DataStream:
         """Send everything to the first subtask."""
         return self._repartition(Global())
 
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
     def broadcast(
-        self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any
-    ) -> Any:
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
         """Send every record to every subtask; with descriptors, as broadcast state."""
         spread = self._repartition(Broadcast())
         if broadcast_state_descriptor is None:
@@ -523,9 +547,22 @@ class DataStream:
 
         return self._sink(PrintSink(sink_identifier), "Print")
 
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: None = None
+    ) -> CloseableIterator: ...
+
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, *, limit: int
+    ) -> list[Any]: ...
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
+
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
-    ) -> Any:
+    ) -> CloseableIterator | list[Any]:
         """Run the job and return its records: an iterator, or a list when `limit` is given."""
         from headrace.datastream.collecting import collect
 
@@ -541,7 +578,7 @@ class DataStream:
         records.wait()
         return found
 
-    def preview(self, n: int = 20, timeout: Any = "10s") -> Any:
+    def preview(self, n: int = 20, timeout: Any = "10s") -> Preview:
         """The first records of this stream; always stops the job it starts.
 
         It reads in small batches and leaves the checkpoint of the program alone; large files are
@@ -559,7 +596,7 @@ class DataStream:
 
         return preview(self, n, timeout)
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """The stream as a streaming Spark DataFrame, to continue with Spark's own API.
 
         The stream needs a row or tuple type. Other sinks of the program are not part of it.

@@ -29,11 +29,14 @@ from headrace.spi.executor import executor
 from headrace.spi.job_spec import JobSpec
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headrace.common.job_execution_result import JobExecutionResult
     from headrace.common.opaque import DeclaredType, HostFrame, HostSession, UserFunction
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.common.typeinfo import TypeInformation
     from headrace.common.watermark_strategy import WatermarkStrategy
+    from headrace.datastream.checkpointing_mode import CheckpointingMode
     from headrace.datastream.execution_mode import RuntimeExecutionMode
     from headrace.spi.decoding import Decoding
     from headrace.spi.executor import JobHandle
@@ -186,7 +189,7 @@ class StreamExecutionEnvironment:
         """Milliseconds between batches, or -1 when batches follow each other at once."""
         return int(self._settings().get_duration("execution.checkpointing.interval", -1))
 
-    def get_checkpointing_mode(self) -> Any:
+    def get_checkpointing_mode(self) -> CheckpointingMode:
         """The checkpointing mode."""
         return self._checkpoint_config.get_checkpointing_mode()
 
@@ -378,11 +381,12 @@ class StreamExecutionEnvironment:
 
     # --- running ----------------------------------------------------------------------------
 
-    def get_spark_session(self) -> Any:
+    def get_spark_session(self) -> SparkSession:
         """The SparkSession that jobs of this environment run on; starts Spark if needed."""
         if self._session is None:
             self._session = executor().session(self.job_spec("session"))
-        return self._session
+        session: SparkSession = self._session
+        return session
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the program and wait for its end; Ctrl-C stops the job cleanly."""

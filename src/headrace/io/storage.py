@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 from pyarrow import fs as pafs
@@ -35,7 +35,7 @@ class StoredFile:
     size_bytes: int
 
 
-def absolute_target(path: str) -> str:
+def absolute_target(path: str | os.PathLike[str]) -> str:
     """The path as every process will understand it.
 
     Called where the user's program runs: workers have another working directory, so a relative
@@ -64,7 +64,7 @@ class Storage:
         self._made: set[str] = set()
 
     @classmethod
-    def open(cls, target: str) -> Storage:
+    def open(cls, target: str) -> Self:
         """The folder behind a path or URI.
 
         Raises:

@@ -103,9 +103,9 @@ class Iterative:
             case "above_last":
                 return not prices or event.price > prices[-1]
             case "above_average":
-                return event.price * len(prices) > sum(prices)
+                return bool(event.price * len(prices) > sum(prices))
             case "sum_below":
-                return sum(prices) + event.price < self.limit
+                return bool(sum(prices) + event.price < self.limit)
         assert self.kind == "fewer_than"
         return len(prices) < self.limit
 

@@ -7,6 +7,7 @@ Next: run_pyflink.py writes golden.json; tests/unit/formats/test_against_flink.p
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 # Each is the type of the one field `v`, tried with every value below.
 JSON_TYPES = [
@@ -191,8 +192,8 @@ class Case:
     name: str
     schema: str  # "json", "csv": deserialization; "to json", "to csv": serialization
     type: str
-    inputs: list[bytes] | list[str]  # messages, or rows as expressions
-    options: dict[str, object] = field(default_factory=dict)
+    inputs: list[Any]  # messages: bytes, or rows as expressions
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def _json_cases() -> list[Case]:

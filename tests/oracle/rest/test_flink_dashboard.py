@@ -21,7 +21,7 @@ from skips import give_up
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from selenium.webdriver.remote.webdriver import WebDriver
+    from selenium.webdriver.chrome.webdriver import WebDriver
 
 pytestmark = pytest.mark.slow  # a minute of pages
 EXECUTOR = f"{JOB[:12]}-0"
@@ -126,7 +126,7 @@ class Calls:
 
     def are_over(self) -> bool:
         """Whether there were some, and all that there were are answered."""
-        for entry in self._page.browser.get_log("performance"):
+        for entry in self._page.logged("performance"):
             event = json.loads(entry["message"])["message"]
             self._note(event["method"], event["params"])
         return self._began and not self.open

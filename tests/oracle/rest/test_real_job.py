@@ -42,7 +42,7 @@ def test_a_real_job_is_read_and_steered_as_flinks(tmp_path: Path) -> None:
             job = _run(client, tmp_path)
             wait_until(
                 lambda: client.get(f"/jobs/{job}/checkpoints").json()["counts"]["completed"] > 3,
-                why="no checkpoints",
+                what="no checkpoints",
             )
             time.sleep(2)  # rates need a few looks
             assert _wrong(client, job) == {}
@@ -57,7 +57,7 @@ def test_a_real_job_is_read_and_steered_as_flinks(tmp_path: Path) -> None:
             assert re.search(rf"Checkpoint \d+ for job {job} completed", made.stdout)
             wait_until(
                 lambda: client.get(f"/jobs/{job}/checkpoints").json()["latest"]["savepoint"],
-                why="the savepoint is not told",
+                what="the savepoint is not told",
             )
             number = client.get(f"/jobs/{job}/checkpoints").json()["latest"]["savepoint"]["id"]
             told = client.get(f"/jobs/{job}/checkpoints/details/{number}").json()
@@ -71,7 +71,7 @@ def test_a_real_job_is_read_and_steered_as_flinks(tmp_path: Path) -> None:
             assert len(list((tmp_path / "saved").glob("savepoint-*/metadata.json"))) == 2
             wait_until(
                 lambda: client.get(f"/jobs/{job}/status").json()["status"] == "FINISHED",
-                why="its end",
+                what="its end",
             )
             result = client.get(f"/jobs/{job}/execution-result").json()
             assert result["job-execution-result"]["application-status"] == "SUCCEEDED"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalar_cases import Argument, c, case, n
+from oracle.scalar_cases import Argument, c, case, n
 
 NUMBERS: list[Argument] = [
     ("TINYINT", 1),

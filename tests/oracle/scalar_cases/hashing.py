@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalar_cases import b, c, case, i, n, s
+from oracle.scalar_cases import b, c, case, i, n, s
 
 _ONE = ["MD5", "SHA1", "SHA224", "SHA256", "SHA384", "SHA512", "TO_BASE64", "FROM_BASE64"]
 

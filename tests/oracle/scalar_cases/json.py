@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalar_cases import Argument, c, case, i, n, s
+from oracle.scalar_cases import Argument, c, case, i, n, s
 
 _NONE: Argument = ("NULL", None)
 _STORE = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scalar_cases import Argument, c, case, n
-from scalar_cases.aggregates import NUMBERS, OTHERS
+from oracle.scalar_cases import Argument, c, case, n
+from oracle.scalar_cases.aggregates import NUMBERS, OTHERS
 
 _OVER = " OVER (ORDER BY f)"
 _COPIES: list[Argument] = [("INT", 1), ("INT NOT NULL", 1), ("STRING", "a"), ("DECIMAL(5, 2)", "1")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalar_cases import c, case, i, n, s
+from oracle.scalar_cases import c, case, i, n, s
 
 # Text and pattern; patterns where Java and Python differ are among them.
 _PAIRS = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalar_cases import b, c, case, i, n, s
+from oracle.scalar_cases import b, c, case, i, n, s
 
 _TEXTS = [
     "",

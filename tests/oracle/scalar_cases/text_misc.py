@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalar_cases import b, c, case, i, n, s
+from oracle.scalar_cases import b, c, case, i, n, s
 
 _URL = "http://user:pw@example.com:8080/a/b.html?k1=v1&k2=v2&k1=v3&e=#ref"
 _PARTS = ["HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "host", "X"]

@@ -93,7 +93,7 @@ def run(env, texts, answers):
 
 def ask(env, zone, texts):
     env.get_config().set("table.local-time-zone", zone)
-    answers = {text: {} for text in texts}
+    answers: dict = {text: {} for text in texts}
     for text in texts:
         print("plan", text, flush=True)
         try:

@@ -73,7 +73,8 @@ def asked(env, form, zone, expressions, found):
 
 
 def answers(zone):
-    found, types = {}, {}
+    found: dict = {}
+    types: dict = {}
     for batch in (True, False):
         with tempfile.TemporaryDirectory() as folder:
             env = environment(zone, folder, batch=batch)

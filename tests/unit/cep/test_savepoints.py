@@ -98,7 +98,7 @@ def undisturbed() -> list[list[str]]:
 
 def moved(job: LocalRunner, parallelism: int, folder: Path) -> LocalRunner:
     """Another job, with the state of this one in another number of subtasks."""
-    entries = []
+    entries: list[Any] = []
     for _, store in sorted(job.stores.items()):
         with SpooledStore(store.content.items()) as pages:
             entries += export(pages, dict.fromkeys(UIDS, WIDTH))

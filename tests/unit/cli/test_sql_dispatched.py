@@ -28,7 +28,9 @@ class Dispatcher(RestClient):
 
     def __init__(self, home: Path, *, wrong: bool = False) -> None:
         super().__init__(("http://127.0.0.1:1",))
-        self.home, self.records, self.programs = home, [], []
+        self.home = home
+        self.records: list[JobRecord] = []
+        self.programs: list[Any] = []
         self.wrong = wrong
 
     def run(self, program: str, arguments: list[str], settings: dict[str, str]) -> str:

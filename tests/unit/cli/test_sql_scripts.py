@@ -306,7 +306,8 @@ def test_a_set_goes_on_behind_a_statement_that_it_refuses(
 
 
 def test_who_leaves_the_prompt_is_told_of_a_set_without_end() -> None:
-    client, told = SqlClient({}, TextDisplay(full_screen=False)), []
+    client = SqlClient({}, TextDisplay(full_screen=False))
+    told: list[BaseException] = []
     typed = iter([TARGETS, "QUIT;"])
     assert converse(client, lambda: next(typed), told.append) == 0
     assert [str(error).splitlines()[0] for error in told] == [

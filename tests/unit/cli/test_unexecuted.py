@@ -15,7 +15,7 @@ from headrace.datastream.unexecuted import take_unexecuted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from click.testing import Result
+    from typer.testing import Result
 
 HEAD = """
 from headrace.common import Configuration

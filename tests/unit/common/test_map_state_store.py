@@ -41,11 +41,11 @@ class Server(threading.Thread):
     def run(self) -> None:
         file = self._socket.accept()[0].makefile("rwb")
         while len(file.read(4)) == 4:
-            request = file.read(read_int(file))
+            request = file.read(read_int(file))  # type: ignore[no-untyped-call]
             self.requests.append(request)
             found = messages.StateRequest.FromString(request)
             answer = self._answer(found.stateVariableRequest.mapStateCall).SerializeToString()
-            write_int(len(answer), file)
+            write_int(len(answer), file)  # type: ignore[no-untyped-call]
             file.write(answer)
             file.flush()
 

@@ -90,7 +90,7 @@ def test_functions_as_timestamp_assigners() -> None:
     [
         lambda: WatermarkStrategy.for_bounded_out_of_orderness(-1),
         lambda: WatermarkStrategy.no_watermarks().with_idleness(0),
-        lambda: WatermarkStrategy.no_watermarks().with_timestamp_assigner(5),  # type: ignore[arg-type]
+        lambda: WatermarkStrategy.no_watermarks().with_timestamp_assigner(5),
         lambda: WatermarkStrategy.for_generator(5),  # type: ignore[arg-type]
         lambda: AssignerWithPeriodicWatermarksWrapper(None),
         lambda: RestartStrategies.fixed_delay_restart(-1, 1),

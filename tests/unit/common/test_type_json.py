@@ -73,7 +73,9 @@ def test_every_type_comes_back(type_info: TypeInformation) -> None:
 def test_the_forms_are_those_that_stored_state_has() -> None:
     assert to_json(Types.TUPLE([Types.STRING(), Types.LONG()])) == {"tuple": ["string", "long"]}
     assert to_json(Types.ROW_NAMED(["a"], [Types.INT()])) == {"row": ["int"], "names": ["a"]}
-    assert to_json(infer_type(Order)) == {
+    order = infer_type(Order)
+    assert order is not None
+    assert to_json(order) == {
         "class": f"{__name__}:Order",
         "flavour": "dataclass",
         "types": ["long", "string"],

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from headrace.common.types import Row, RowKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_access_by_position_name_and_attribute() -> None:
@@ -46,7 +50,8 @@ def test_unknown_names_raise_what_both_worlds_expect() -> None:
 
 def test_a_misspelt_field_is_told_with_the_ones_that_there_are() -> None:
     row = Row(name="a", amount=1)
-    for ask in (lambda: row.amuont, lambda: row["amuont"]):
+    asks: list[Callable[[], Any]] = [lambda: row.amuont, lambda: row["amuont"]]
+    for ask in asks:
         with pytest.raises((AttributeError, KeyError), match=r"no field 'amuont'.*mean 'amount'"):
             ask()
     with pytest.raises(AttributeError, match="fields have no names"):
@@ -112,5 +117,5 @@ def test_rows_survive_pickling_and_copying(row: Row) -> None:
 
 def test_pickled_rows_share_their_field_names() -> None:
     fields = ["a_rather_long_name", "another_long_name"]
-    rows = [Row.of_values([i, i], fields) for i in range(100)]
+    rows = [Row.of_values((i, i), fields) for i in range(100)]
     assert pickle.dumps(rows, 5).count(b"a_rather_long_name") == 1

@@ -64,7 +64,7 @@ def lines_of(definition: TableDefinition, *records: ConsumerRecord) -> list[Any]
 
 
 def message(value: Any, key: Any = None, **more: Any) -> ConsumerRecord:
-    known = {
+    known: dict[str, Any] = {
         "topic": "orders", "partition": 1, "offset": 42, "timestamp": 1500, "timestamp_type": 1,
         "headers": (),
     }  # fmt: skip

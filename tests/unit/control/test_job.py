@@ -380,7 +380,7 @@ def test_collected_records_come_once_although_their_batch_comes_twice() -> None:
     bench.committer = lambda: sink.create_committer(  # type: ignore[method-assign]
         CommitterContext(job_id="collected-once", sink_uid="sink")
     )
-    failed = []
+    failed: list[int] = []
 
     def disk_full_once(number: int) -> None:
         if not failed:

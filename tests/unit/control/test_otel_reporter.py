@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import re
 import socket
@@ -41,7 +40,7 @@ FACTORY = "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory"
 TASK, STEP = "flink.taskmanager.job.task.", "flink.taskmanager.job.task.operator."
 
 
-def options(endpoint: str, **more: str) -> dict[str, str]:
+def options(endpoint: str, **more: str) -> dict[str, Any]:
     named = {"factory__class": FACTORY, "exporter__endpoint": endpoint, **more}
     return {f"metrics__reporter__otel__{key}": value for key, value in named.items()}
 
@@ -262,11 +261,13 @@ def test_what_goes_wrong_while_reading_is_told_once(
 ) -> None:
     collector, views, job_id = ended
     mine = reporter(views, job_id, collector.endpoint)
-    attempts = itertools.count()
-    tried: list[int] = []
-    monkeypatch.setattr(
-        otel_reporter, "job_samples", lambda views, job_id: tried.append(next(attempts)) or 1 / 0
-    )
+    tried: list[str] = []
+
+    def no_samples(views: JobViews, job_id: str) -> None:
+        tried.append(job_id)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(otel_reporter, "job_samples", no_samples)
     mine.start()
     wait_until(lambda: len(tried) > 3)
     mine.close()

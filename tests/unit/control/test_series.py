@@ -44,8 +44,8 @@ def test_a_batch_is_spread_over_the_time_it_took() -> None:
 def test_of_a_batch_that_runs_there_is_no_rate_yet() -> None:
     lines = (line(5, 500, 5), line(10, 1000, 8), line(15, 1000, 8), line(20, 1000, 8))
     assert points(RATE, *lines) == []  # the second line counts up to its 8th second only
-    lines = (*lines, line(25, 4400, 25))
-    assert [value for _, value in points(RATE, *lines)] == [180.0, 200.0, 200.0, 200.0]
+    more = (*lines, line(25, 4400, 25))
+    assert [value for _, value in points(RATE, *more)] == [180.0, 200.0, 200.0, 200.0]
 
 
 def test_batches_one_after_the_other_have_their_own_rates() -> None:

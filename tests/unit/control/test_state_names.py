@@ -79,7 +79,11 @@ def test_what_is_told_is_what_the_list_beside_the_pages_says() -> None:
 
 def test_the_messages_of_all_tasks_are_one_list() -> None:
     outbox = Outbox(1)
-    for news in ({"user/total": TOTAL}, {"user/total": {}, "timers/event": {}}):
+    told: tuple[dict[str, Any], ...] = (
+        {"user/total": TOTAL},
+        {"user/total": {}, "timers/event": {}},
+    )
+    for news in told:
         outbox.add(0, message_frame(MESSAGE, TO_DRIVER, ("states", "count", news)))
     found = read_messages(packet.content for packet in outbox.take_all())
     assert found.states == {"count": {"user/total": TOTAL, "timers/event": {}}}

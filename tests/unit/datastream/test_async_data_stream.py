@@ -270,7 +270,7 @@ def test_no_strategy_never_asks_again() -> None:
 @pytest.mark.parametrize("arguments", [(0, 1), (1, 0), (-1, 5), ("3", 5), (1.5, 5)])
 def test_attempts_and_pauses_are_positive(arguments: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="greater than zero") as caught:
-        AsyncRetryStrategy.fixed_delay(*arguments, None, None)
+        AsyncRetryStrategy.fixed_delay(arguments[0], arguments[1], None, None)
     assert "test_async_data_stream.py" in str(caught.value.where)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,7 +36,7 @@ class Job:
         # Time passes only where a preview waits for a record: what happens when, is the test's.
         self.now = 0.0
         self.plan: list[tuple[float, Callable[[], None]]] = []
-        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
         self.take = self.records.next
         monkeypatch.setattr(self.records, "next", self.next)
 

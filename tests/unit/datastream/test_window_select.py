@@ -9,6 +9,7 @@ import pytest
 
 from golden.compare import assert_golden
 from headrace.common import Row, Types, WatermarkStrategy
+from headrace.common.typeinfo import RowTypeInfo
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.expressions import col, count, lit, window_end, window_start
 from headrace.datastream.window import (
@@ -68,7 +69,9 @@ def test_results_are_rows_with_the_names_in_the_given_order() -> None:
     [row] = collect_locally(result)
 
     assert row.as_dict() == {"window_end": 10, "who": "a", "sum(value)": 1.0, "n": 1}
-    assert list(row.as_dict()) == result.get_type().get_field_names()
+    kind = result.get_type()
+    assert isinstance(kind, RowTypeInfo)
+    assert list(row.as_dict()) == kind.get_field_names()
 
 
 def test_aggregates_the_key_and_the_bounds_can_be_combined() -> None:

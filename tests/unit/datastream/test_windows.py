@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import pickle
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +48,7 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import InvalidArgumentError, RecordError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from window_fakes import WindowHost
+from unit.datastream.window_fakes import WindowHost
 
 
 def windows_of(assigner: Any, timestamp: int, element: Any = None) -> list[tuple[int, int]]:

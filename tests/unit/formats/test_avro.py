@@ -18,9 +18,10 @@ from headrace.common import Configuration
 from headrace.common.type_json import from_json, to_json
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.connectors.files.sink import BucketAssigner, FileSink
+from headrace.connectors.files.sink import FileSink
 from headrace.data.codec import codec_for
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import BucketAssigner
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.datastream.formats.avro import (
     AvroBulkWriters,
@@ -276,7 +277,8 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
     rows = [Row(**{**VALUES, "long": i}) for i in range(5)]
     file = written(tmp_path / "out", schema, rows)
     with file.open("rb") as data:
-        assert [found["long"] for found in fastavro.reader(data)] == list(range(5))
+        messages: Any = fastavro.reader(data)
+        assert [found["long"] for found in messages] == list(range(5))
     assert all_of(AvroInputFormat(str(tmp_path / "out"), schema)) == rows
     assert all_of(AvroInputFormat(str(file), schema)) == rows
 

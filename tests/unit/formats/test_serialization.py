@@ -153,7 +153,7 @@ def test_texts_and_bytes_have_a_column_form() -> None:
 def test_schemas_of_users_work_one_by_one() -> None:
     class Lengths(SerializationSchema, DeserializationSchema):
         def serialize(self, element: Any) -> bytes:
-            return b"x" * element
+            return bytes(b"x" * element)
 
         def deserialize(self, message: bytes) -> int:
             return len(message)

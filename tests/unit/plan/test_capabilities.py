@@ -78,9 +78,12 @@ def test_a_continuous_host_runs_what_python_can_run() -> None:
 
 def test_what_joins_two_inputs_needs_memory() -> None:
     stream = _priced()
-    assert not needs_memory(step_of(stream.filter(bool)).operator)
     joined = stream.key_by("item").connect(stream.key_by("item"))
-    assert needs_memory(step_of(joined.map(_Both())).operator)
+    filtered, both = step_of(stream.filter(bool)).operator, step_of(joined.map(_Both())).operator
+    assert filtered is not None
+    assert both is not None
+    assert not needs_memory(filtered)
+    assert needs_memory(both)
 
 
 class _Both:

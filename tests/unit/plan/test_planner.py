@@ -9,7 +9,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.collecting import dataframe_end
 from headrace.datastream.expressions import col
 from headrace.datastream.functions import (
@@ -33,6 +33,8 @@ from headrace.runtime.exchange.partition import Forward, KeyGroups, Rebalance
 from headrace.testing.programs import graph_of, program_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.plan.physical import PhysicalPlan
 
 ROW = Types.ROW_NAMED(["user", "n"], [Types.STRING(), Types.INT()])
@@ -239,11 +241,12 @@ def test_time_is_used_only_where_a_later_stage_needs_it() -> None:
     class Timed(KeyedProcessFunction):
         def process_element(self, value: Any, ctx: Any) -> Any: ...
 
-    for program, uses_time in (
+    programs: list[tuple[Callable[[DataStream], DataStream], bool]] = [
         (lambda s: s.key_by(_key).reduce(max), False),
         (lambda s: s.key_by(_key).process(Timed()), True),
         (lambda s: s.map(str), False),
-    ):
+    ]
+    for program, uses_time in programs:
         env = _env()
         program(env.from_collection([1])).print()
         assert _plan(env).uses_time is uses_time

@@ -75,7 +75,7 @@ def test_without_the_option_and_on_spark_there_is_none(rest: Serving, tmp_path: 
         over = tuple(replace(vertex, status="FAILED") for vertex in job.vertices)
         views.job = lambda job_id: replace(job, vertices=over)  # type: ignore[method-assign]
         ended = enabled.get(f"/jobs/{ENDED}/vertices/{WINDOW}/flamegraph").json()
-        del views.job  # type: ignore[method-assign]
+        del views.job
         assert ended == {"endTimestamp": -1}
 
 

@@ -94,11 +94,11 @@ BAD = [
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_request_has_flinks_status(rest: Serving, name: str) -> None:
-    method, path, body = (*name.split(" ", 2), None)[:3]
+    method, path, *body = name.split(" ", 2)
     answer = rest.client.request(
         method,
         path.replace("{job}", JOB),
-        content=body,
+        content=body[0] if body else None,
         headers={"Content-Type": "application/json"},
     )
     assert answer.status_code == ANSWERS[name]["status"]

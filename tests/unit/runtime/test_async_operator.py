@@ -348,7 +348,7 @@ def test_a_strategy_of_the_users_own_decides_by_the_number_of_attempts() -> None
 
 
 def test_a_predicate_that_raises_ends_the_job() -> None:
-    retries: Any = AsyncRetryStrategy.fixed_delay(2, 1, lambda results: results["x"], None)
+    retries: Any = AsyncRetryStrategy.fixed_delay(2, 1, lambda results: results["x"], None)  # type: ignore[call-overload]
     harness = Harness.for_async_function(Growing(), timeout="60 s", retries=retries)
     with harness, pytest.raises(UserFunctionError, match="TypeError: list indices"):
         fed(harness, 1)

@@ -146,7 +146,7 @@ def put(store: DictStore, descriptor: Any, values: dict[Any, Any]) -> None:
 def content(store: DictStore, descriptor: Any, keys: Any) -> dict[Any, Any]:
     provider = states(store)
     state = provider.of(descriptor)
-    found = {}
+    found: dict[Any, Any] = {}
     for key in keys:
         provider.scope.set(key)
         if hasattr(state, "items"):

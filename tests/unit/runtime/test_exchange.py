@@ -67,7 +67,7 @@ def test_frames_of_all_kinds_come_back_in_order(
         sent.append((edge, codec, values, times))
         pieces += message_frame(WATERMARK, edge, ("c", edge))
         sent.append((edge, None, ("c", edge), None))
-    received = []
+    received: list[Any] = []
     for frame, (_, codec, _, _) in zip(frames_of(b"".join(pieces)), sent, strict=True):
         if codec is None:
             received.append((frame.edge, None, content_of(frame), None))
@@ -213,7 +213,7 @@ def test_nothing_is_lost_doubled_or_reordered_within_a_target(
     else:
         records = Records(values, times)
     routed = _routed(router, records, parallelism)
-    pairs = list(zip(values, times or [None] * len(values), strict=True))
+    pairs = list(zip(values, times or itertools.repeat(None, len(values)), strict=True))
     assert Counter(itertools.chain(*routed.values())) == Counter(pairs)
     if timed:
         for part in routed.values():

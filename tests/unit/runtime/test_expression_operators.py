@@ -42,7 +42,7 @@ def _run(step: Any, records: Records) -> Records:
     seen: Any = Seen()
     operator.output = seen
     operator.call = operator.function  # type: ignore[attr-defined]
-    operator.failed = lambda error, record=None: error  # type: ignore[method-assign]
+    operator.failed = lambda error, record=None: error  # type: ignore[method-assign, assignment, return-value]
     operator.process(records, 0)
     [found] = seen.records
     return found  # type: ignore[no-any-return]
@@ -114,7 +114,7 @@ def test_a_computed_key_is_read_from_columns() -> None:
     keying = pickle.loads(pickle.dumps(keying))
     assert keying.column(_columnar()).to_pylist() == [0, 0, 1]
     assert keying.keys(Records(list(ROWS))) == keying.keys(_columnar()) == [0, 0, 1]
-    by_text = step_of(_orders().key_by(col("item").lower()).reduce(max)).key_selectors[0]
+    by_text: Any = step_of(_orders().key_by(col("item").lower()).reduce(max)).key_selectors[0]
     assert by_text.column(_columnar()) is None  # a null key goes by rows, as it did
 
 

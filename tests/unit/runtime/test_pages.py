@@ -83,7 +83,7 @@ def test_an_emptied_table_leaves_at_most_its_directory() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_pages_merge_with_sisters_that_are_not_in_memory(seed: int) -> None:
     store, _ = _filled(120, TINY)
-    model = {key: key for key in range(120)}
+    model: dict[int, Any] = {key: key for key in range(120)}
     order = random.Random(seed).sample(range(120), 120)
     for number, key in enumerate(order):
         table = PagedTable(store, "t", limits=TINY)  # a restart: nothing is loaded

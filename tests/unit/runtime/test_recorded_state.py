@@ -207,7 +207,7 @@ class Sum:
 
 
 LONG = Types.LONG()
-WRONG = {
+WRONG: dict[str, tuple[Any, Any]] = {
     "value": (ValueStateDescriptor("s", LONG), lambda state: state.update("x")),
     "list add": (ListStateDescriptor("s", LONG), lambda state: state.add("x")),
     "list update": (ListStateDescriptor("s", LONG), lambda state: state.update([1, "x"])),

@@ -136,6 +136,8 @@ def test_keyed_state_without_a_key_is_refused_in_open() -> None:
 
 
 class Counting(MapFunction):
+    last: int | None
+
     def open(self, runtime_context: Any) -> None:
         self.accumulator = IntCounter()
         runtime_context.add_accumulator("seen", self.accumulator)
@@ -341,7 +343,7 @@ def test_bounded_out_of_orderness_is_highest_minus_delay_minus_one() -> None:
     harness = _timestamps(lambda value, previous: value)  # V1.1
     for value in (10, 7, 12):
         harness.process_element(value)
-        harness.operator.end_of_part()  # type: ignore[attr-defined]
+        harness.operator.end_of_part()
     assert harness.timestamped_output == [(10, 10), (7, 7), (12, 12)]
     assert harness.watermarks == [4, 6]
 
@@ -367,7 +369,7 @@ def test_an_assigner_is_given_the_previous_timestamp() -> None:
 def test_without_an_assigner_timestamps_stay() -> None:
     harness = Harness(TimestampsOperator(WatermarkStrategy.for_monotonous_timestamps(), 0))
     harness.process_element("a", timestamp=41)
-    harness.operator.end_of_part()  # type: ignore[attr-defined]
+    harness.operator.end_of_part()
     assert harness.timestamped_output == [("a", 41)]
     assert harness.watermarks == [40]
 

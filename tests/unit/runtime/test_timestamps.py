@@ -71,7 +71,7 @@ def test_an_assigner_that_only_picks_a_field_is_recognised(assigner: Any, field:
 
 def test_an_assigner_replaced_on_the_object_is_called() -> None:
     assigner = Second()
-    assigner.extract_timestamp = lambda value, previous: 7  # type: ignore[method-assign]
+    assigner.extract_timestamp = lambda value, previous: 7  # type: ignore[method-assign, assignment]
     assert picked_timestamp(assigner) is None
 
 
@@ -122,7 +122,7 @@ def test_ingestion_time_is_the_clock_and_never_goes_back() -> None:
     for now in (100, 90, 110):
         harness.set_processing_time(now)
         harness.operator.process(Records(["x", "y"]), 0)
-        harness.operator.end_of_part()  # type: ignore[attr-defined]
+        harness.operator.end_of_part()
     assert [time for _, time in harness.timestamped_output] == [100, 100, 100, 100, 110, 110]
     assert harness.watermarks == [99, 109]
 

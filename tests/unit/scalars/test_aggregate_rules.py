@@ -19,7 +19,7 @@ NO_ORDER = ("BYTES", "ARRAY<INT>", "ROW<a INT>", "MAP<STRING, INT>")
 
 def refused_by_plan(case: dict[str, Any]) -> bool:
     """Whether only the query could tell: a separator has to be a constant."""
-    return case["function"] == "LISTAGG" and case["arguments"][1:] == [["STRING", ","]]
+    return bool(case["function"] == "LISTAGG" and case["arguments"][1:] == [["STRING", ","]])
 
 
 def problem_of(case: dict[str, Any]) -> str | None:

@@ -12,7 +12,8 @@ class Crash(OSError):
     """The process died here."""
 
 
-class CrashingHandler(pafs.FileSystemHandler):
+# pyarrow has no types
+class CrashingHandler(pafs.FileSystemHandler):  # type: ignore[misc]
     """Passes operations on to a local file system until it dies.
 
     Args:

@@ -14,6 +14,7 @@ from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.connectors.files import sink as file_system
 from headrace.connectors.files import sink_options as file_sink_options
+from headrace.datastream.connectors.file_system import BucketAssigner
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.datastream.formats import csv, json, parquet
 from headrace.errors import InvalidArgumentError, TypeMismatchError
@@ -30,7 +31,7 @@ TAGGED = Types.ROW_NAMED(["id", "tags"], [Types.LONG(), Types.LIST(Types.STRING(
 def written(path: Path, writers: Any, records: list[Any], type_info: Any = None) -> Path:
     target = (
         file_system.FileSink.for_bulk_format(str(path), writers)
-        .with_bucket_assigner(file_system.BucketAssigner.base_path_bucket_assigner())
+        .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
         .build()
     )
     writer = target.create_writer(WriterContext(0, 1, "a", "job", "out", 0, type_info))
@@ -147,9 +148,9 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 def test_readers_are_found_beside_the_writers() -> None:
-    assert csv.CsvReaderFormat
-    assert json.JsonReaderFormat  # type: ignore[attr-defined]
-    assert parquet.ParquetColumnarRowInputFormat
+    assert callable(csv.CsvReaderFormat)
+    assert callable(json.JsonReaderFormat)
+    assert callable(parquet.ParquetColumnarRowInputFormat)
     for module in (csv, json, parquet):
         with pytest.raises(AttributeError):
             _ = module.NoSuchName

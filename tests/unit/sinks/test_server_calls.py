@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.io import server_calls
 from headrace.io.server_calls import Retries, call_with_retries, without_password
 
 
@@ -12,7 +11,7 @@ from headrace.io.server_calls import Retries, call_with_retries, without_passwor
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses that were made, without making them."""
     made: list[float] = []
-    monkeypatch.setattr(server_calls.time, "sleep", made.append)
+    monkeypatch.setattr("headrace.io.server_calls.time.sleep", made.append)
     return made
 
 

@@ -51,8 +51,8 @@ def files(*paths: Path) -> FileSource:
     return FileSource.for_record_stream_format(StreamFormat.text_line_format(), *names).build()
 
 
-def generator(count: int | None, *limit: RateLimiterStrategy) -> DataGeneratorSource:
-    return DataGeneratorSource(lambda n: n, count, *limit, type_info=Types.LONG())
+def generator(count: int | None, limit: RateLimiterStrategy | None = None) -> DataGeneratorSource:
+    return DataGeneratorSource(lambda n: n, count, limit, type_info=Types.LONG())
 
 
 def shipped() -> set[type[Source]]:
@@ -66,7 +66,7 @@ def shipped() -> set[type[Source]]:
             yield sub
             yield from below(sub)
 
-    return {cls for cls in below(Source) if cls.__module__.startswith("headrace.")}
+    return {cls for cls in below(Source) if cls.__module__.startswith("headrace.")}  # type: ignore[type-abstract]
 
 
 def bare(cls: type[Source]) -> Source:

@@ -85,8 +85,14 @@ def test_lines_stay_whole_and_in_order(reader: Callable[..., Reader], tmp_path: 
 def test_no_more_is_written_than_the_query_is_about_to_read(
     reader: Callable[..., Reader], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count, looks = file_pieces._count, []
-    monkeypatch.setattr(file_pieces, "_count", lambda to: looks.append(to) or count(to))
+    count = file_pieces._count
+    looks: list[Any] = []
+
+    def noted(to: Any) -> Any:
+        looks.append(to)
+        return count(to)
+
+    monkeypatch.setattr(file_pieces, "_count", noted)
     (tmp_path / "lines.txt").write_text("a line\n" * 10_000)
     reading = reader(TEXT, tmp_path / "lines.txt")
     wait_until(lambda: len(reading.waiting()) >= 2)

@@ -493,7 +493,12 @@ def test_a_packed_file_is_unpacked_once_for_many_batches(
     file.write_bytes(PACKINGS[suffix]("\n".join(lines).encode()))
     unpacked: list[str] = []
     original = content.opened
-    monkeypatch.setattr(content, "opened", lambda path: unpacked.append(path) or original(path))
+
+    def opened(path: str) -> Any:
+        unpacked.append(path)
+        return original(path)
+
+    monkeypatch.setattr(content, "opened", opened)
     for file_format in (TEXT, csv_format()):
         unpacked.clear()
         assert len(Job(source_of(file_format, file)).run(50)) == 2_000

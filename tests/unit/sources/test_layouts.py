@@ -39,7 +39,7 @@ def parts(
 ) -> list[tuple[str, list[Any], Any]]:
     """As a worker reads it: the layout has travelled."""
     travelled: SourceLayout = pickle.loads(cloudpickle.dumps(layout))
-    found = travelled.parts([batch.slice(0, 0), batch], codec)
+    found: Any = travelled.parts([batch.slice(0, 0), batch], codec)
     return [(split, [tuple(v) for v in r.values], r.timestamps) for split, r in found]
 
 

@@ -21,7 +21,7 @@ TICKS = [("ACME", 12, 1), ("ACME", 17, 2), ("ACME", 19, 1), ("ACME", 21, 3), ("A
          ("ACME", 18, 1), ("ACME", 15, 1), ("ACME", 14, 2), ("ACME", 24, 2)]  # fmt: skip
 
 
-class WeightedAverage(AggregateFunction):  # type: ignore[misc]
+class WeightedAverage(AggregateFunction):
     """The average of values, by their weights."""
 
     def create_accumulator(self) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from headrace.common import Row
-from headrace.connectors.files import parquet_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,11 +55,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         found.append(columns)
         return iter_batches(self, *args, columns=columns, **rest)
 
-    monkeypatch.setattr(parquet_parts.pq.ParquetFile, "iter_batches", spy)
+    monkeypatch.setattr("headrace.connectors.files.parquet_parts.pq.ParquetFile.iter_batches", spy)
     return found
 
 
-QUERIES = {
+QUERIES: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
     "SELECT note FROM bids": (["ts", "note"], [("a",), (None,), ("c",)]),
     "SELECT bid.price FROM bids WHERE kind = 2": (
         ["kind", "bid.price", "ts"],

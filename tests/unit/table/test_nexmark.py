@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -27,7 +27,11 @@ MANY = {"q2": 9, "q3": 9, "q4": 5, "q5": 40, "q7": 9, "q15": 1}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The events in both layouts, in three files each."""
     made = tmp_path_factory.mktemp("nexmark")
-    for layout, name in (("flat", "events"), ("nested", "nested")):
+    layouts: tuple[tuple[Literal["flat", "nested"], str], ...] = (
+        ("flat", "events"),
+        ("nested", "nested"),
+    )
+    for layout, name in layouts:
         events.write_files(made / name, events=COUNT, rows_per_file=2_000, layout=layout, pace=PACE)
     queries.write_side(made / "side")
     return made

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headrace.table import TableEnvironment
 
 LINES = "(VALUES (1, 5), (2, 3), (4, 9), (5, 1)) AS t (id, a)"
-FRAMES = {
+FRAMES: dict[str, list[int | None]] = {
     "RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING": [8, 8, 13, 10],
     "RANGE BETWEEN 3 PRECEDING AND 1 PRECEDING": [None, 5, 8, 12],
     "ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING": [None, 5, 8, 12],

@@ -244,7 +244,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("fault", "promise"), BROKEN)
-def test_a_broken_sink_is_found(fault: type, promise: str, tmp_path: Path) -> None:
+def test_a_broken_sink_is_found(fault: Any, promise: str, tmp_path: Path) -> None:
     class Broken(Words):
         def create_writer(self, context: WriterContext) -> SinkWriter:
             make = fault if issubclass(fault, SinkWriter) else StageInFile

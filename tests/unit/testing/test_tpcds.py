@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
+from flink_programs.checkout import Checkout
 from tpcds.comparing import Answer, difference
 from tpcds.engines import found, headrace_on, wanted
 from tpcds.flink_texts import queries, schemas
@@ -32,8 +33,11 @@ TEXTS = {
 }
 
 
-class OwnCheckout:
+class OwnCheckout(Checkout):
     """Files by the end of their path."""
+
+    def __init__(self) -> None:
+        super().__init__("")
 
     def text(self, path: str) -> str:
         return next(text for end, text in TEXTS.items() if path.endswith(f"/{end}"))

@@ -22,7 +22,7 @@ IN = TypeVar("IN")
 OUT = TypeVar("OUT")
 
 
-class AsyncFunction(Function, Generic[IN, OUT]):
+class AsyncFunction(ABC, Generic[IN, OUT]):
     """Asks an outside service about each record; many questions are under way at once.
 
     `open` and `close` may be plain methods, as in PyFlink, or ``async def``: then they run in the
@@ -57,6 +57,10 @@ class AsyncFunction(Function, Generic[IN, OUT]):
         raise TimeoutError(msg)
 
 
+# Not a base class: mypy would hold every `async def open` against Function's plain one.
+Function.register(AsyncFunction)  # type: ignore[type-abstract]
+
+
 class AsyncRetryPredicate(ABC, Generic[OUT]):
     """Which answers are worth asking again."""
 
@@ -87,8 +91,10 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
         """Which answers are worth asking again."""
 
+    # Any, not OUT: nothing says which where there is no predicate, or a lambda.
+
     @staticmethod
-    def no_restart() -> AsyncRetryStrategy[OUT]:
+    def no_restart() -> AsyncRetryStrategy[Any]:
         """Never ask again."""
         from headrace.api.functions.retrying import NO_RETRY_STRATEGY
 
@@ -98,9 +104,9 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     def fixed_delay(
         max_attempts: int,
         backoff_time_millis: int,
-        result_predicate: Callable[[list[OUT]], bool] | None,
+        result_predicate: Callable[[list[Any]], bool] | None,
         exception_predicate: Callable[[Exception], bool] | None,
-    ) -> AsyncRetryStrategy[OUT]:
+    ) -> AsyncRetryStrategy[Any]:
         """Ask again up to `max_attempts` times, with the same pause before each."""
         from headrace.api.functions.retrying import FixedDelayRetryStrategy
 
@@ -114,9 +120,9 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         initial_delay: int,
         max_retry_delay: int,
         multiplier: float,
-        result_predicate: Callable[[list[OUT]], bool] | None,
+        result_predicate: Callable[[list[Any]], bool] | None,
         exception_predicate: Callable[[Exception], bool] | None,
-    ) -> AsyncRetryStrategy[OUT]:
+    ) -> AsyncRetryStrategy[Any]:
         """Ask again up to `max_attempts` times; the pause is multiplied from one to the next."""
         from headrace.api.functions.retrying import ExponentialBackoffDelayRetryStrategy
 

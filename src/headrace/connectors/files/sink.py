@@ -34,6 +34,7 @@ from headrace.spi.source import SupportsPreprocessing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     import pyarrow as pa
 
@@ -168,7 +169,7 @@ class FileSink(Sink, SupportsPreprocessing):
     # PyFlink's builders
 
     @staticmethod
-    def for_row_format(base_path: str, encoder: Any) -> FileSink.RowFormatBuilder:
+    def for_row_format(base_path: str | PathLike[str], encoder: Any) -> FileSink.RowFormatBuilder:
         """A builder for files where each record is encoded for itself.
 
         Args:
@@ -179,7 +180,9 @@ class FileSink(Sink, SupportsPreprocessing):
         return FileSink.RowFormatBuilder(base_path, EncodedRows.of(encoder))
 
     @staticmethod
-    def for_bulk_format(base_path: str, writer_factory: Any) -> FileSink.BulkFormatBuilder:
+    def for_bulk_format(
+        base_path: str | PathLike[str], writer_factory: Any
+    ) -> FileSink.BulkFormatBuilder:
         """A builder for files that are written in bulk.
 
         Args:
@@ -200,7 +203,7 @@ class FileSink(Sink, SupportsPreprocessing):
 
         _sink_class: type[FileSink]
 
-        def __init__(self, base_path: str, writers: CreateBulkWriter) -> None:
+        def __init__(self, base_path: str | PathLike[str], writers: CreateBulkWriter) -> None:
             self._settings = _FileSinkSettings(
                 path=absolute_target(base_path),
                 writers=writers,
@@ -272,7 +275,7 @@ class FileSink(Sink, SupportsPreprocessing):
     class RowFormatBuilder(BaseBuilder):
         """Builds a sink of encoded rows."""
 
-        def __init__(self, base_path: str, writers: CreateBulkWriter) -> None:
+        def __init__(self, base_path: str | PathLike[str], writers: CreateBulkWriter) -> None:
             super().__init__(base_path, writers)
             self._with(policy=RollingPolicy.default_rolling_policy())
 
@@ -333,13 +336,15 @@ class StreamingFileSink(FileSink):
     """Flink's older name of `FileSink`, for ``add_sink``; deprecated there and here."""
 
     @staticmethod
-    def for_row_format(base_path: str, encoder: Any) -> FileSink.RowFormatBuilder:
+    def for_row_format(base_path: str | PathLike[str], encoder: Any) -> FileSink.RowFormatBuilder:
         """See `FileSink.for_row_format`."""
         _warn_deprecated()
         return FileSink.for_row_format(base_path, encoder)
 
     @staticmethod
-    def for_bulk_format(base_path: str, writer_factory: Any) -> FileSink.BulkFormatBuilder:
+    def for_bulk_format(
+        base_path: str | PathLike[str], writer_factory: Any
+    ) -> FileSink.BulkFormatBuilder:
         """See `FileSink.for_bulk_format`."""
         _warn_deprecated()
         return FileSink.for_bulk_format(base_path, writer_factory)

@@ -19,6 +19,7 @@ from headrace.spi.source import Boundedness, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
 
     from headrace.common.typeinfo import TypeInformation
     from headrace.formats.file_format import BulkFormat, FileFormat, StreamFormat
@@ -95,7 +96,9 @@ class FileSource(Source):
         self.splittable = splittable
 
     @staticmethod
-    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+    def for_record_stream_format(
+        stream_format: StreamFormat, *paths: str | PathLike[str]
+    ) -> FileSourceBuilder:
         """Starts a source that reads ``paths`` record by record.
 
         Compressed files are unpacked according to their names: ``.gz``, ``.bz2``, ``.deflate``.
@@ -103,7 +106,9 @@ class FileSource(Source):
         return FileSourceBuilder(stream_format, paths)
 
     @staticmethod
-    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+    def for_bulk_file_format(
+        bulk_format: BulkFormat, *paths: str | PathLike[str]
+    ) -> FileSourceBuilder:
         """Starts a source that reads ``paths`` in batches of columns."""
         return FileSourceBuilder(bulk_format, paths)
 
@@ -134,7 +139,7 @@ class FileSource(Source):
 class FileSourceBuilder:
     """Settings of a `FileSource`; begin with `FileSource.for_record_stream_format`."""
 
-    def __init__(self, file_format: FileFormat, paths: tuple[str, ...]) -> None:
+    def __init__(self, file_format: FileFormat, paths: tuple[str | PathLike[str], ...]) -> None:
         if not paths:
             raise InvalidArgumentError("a file source needs a path", fix="pass at least one path")
         self._format = file_format

@@ -14,9 +14,13 @@ from headrace.common.serialization import SerializationSchema
 from headrace.errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 
-    Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]] | None
+    # No Iterable: a dict is one, too, and mypy could not tell what a dict of both has to hold.
+    HeaderValue = bytes | str | None
+    HeaderPair = tuple[str, HeaderValue]
+    HeaderPairs = Sequence[HeaderPair] | Iterator[HeaderPair] | ItemsView[str, HeaderValue]
+    Headers = Mapping[str, HeaderValue] | HeaderPairs | None
 
 __all__ = [
     "KafkaPartitioner",

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oracle.sql.model import SqlCase
 
 STREAM = ("streaming",)
@@ -11,23 +13,23 @@ BIDS = ("bids",)
 
 
 def top(
-    name: str, columns: str, over: str, condition: str, source: str = "scores", **more: object
+    name: str, columns: str, over: str, condition: str, source: str = "scores", **more: Any
 ) -> SqlCase:
     """Numbered rows of which some are kept."""
     more.setdefault("modes", STREAM)
     function = more.pop("function", "ROW_NUMBER()")
     tables = more.pop("tables", ("scores",))
     sql = f"SELECT {columns} FROM (SELECT *, {function} OVER ({over}) AS n FROM {source}) t WHERE {condition}"
-    return SqlCase(name, sql, tables, **more)  # type: ignore[arg-type]
+    return SqlCase(name, sql, tables, **more)
 
 
-def over(name: str, calls: str, window: str, **more: object) -> SqlCase:
+def over(name: str, calls: str, window: str, **more: Any) -> SqlCase:
     """Aggregates over bids."""
     more.setdefault("modes", STREAM)
     more.setdefault("compare", "bag")
     return SqlCase(
         name, f"SELECT item, price, ts, {calls} FROM bids WINDOW w AS ({window})", BIDS, **more
-    )  # type: ignore[arg-type]
+    )
 
 
 SUMS = "(SELECT team, SUM(points) AS s, COUNT(*) AS c FROM scores GROUP BY team)"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import decimal
-from collections import namedtuple
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ def row_type(**fields: Any) -> RowType:
 def run(operator: Operator, records: Records) -> Records:
     harness = Harness(operator)
     found: list[Records] = []
-    harness.operator.output.emit = found.append  # type: ignore[method-assign]
+    harness.operator.output.emit = found.append  # type: ignore[method-assign, assignment]
     harness.operator.process(records, 0)
     return found[0]
 
@@ -153,7 +153,8 @@ def test_classes_values_and_undeclared_records() -> None:
     assert both_ways(Types.INT(), single, [1, None]) == [(1,), (None,)]
     assert run(LinesToRecords(single, Types.LONG()), Records([(1,)])).values == [1]
     anything = Types.PICKLED_BYTE_ARRAY()
-    pair = namedtuple("pair", "id total")(1, D(2))
+    make_pair: Any = collections.namedtuple("make_pair", "id total")
+    pair = make_pair(1, D(2))
     records = [Row(total=D(2), id=1), (1, D(2)), {"id": 1, "total": D(2)}, pair, Order(1, D(2))]
     assert both_ways(anything, lines, records) == [(1, D("2.0"))] * 5
     assert run(LinesToRecords(lines, anything), Records(found[:1])).values == [

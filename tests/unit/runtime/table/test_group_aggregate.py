@@ -216,7 +216,7 @@ def test_groups_go_on_in_another_number_of_subtasks() -> None:
 
 
 def test_grouping_sets() -> None:
-    sets = [
+    sets: list[tuple[Any, ...]] = [
         (Ref(0, STRING), Ref(1, INT), Literal(0, BIGINT)),
         (Literal(None, STRING), Ref(1, INT), Literal(1, BIGINT)),
     ]

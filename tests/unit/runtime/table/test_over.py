@@ -124,7 +124,7 @@ def test_another_order_changes_lines_behind() -> None:
 
 
 def test_another_order_changes_lines_once_a_batch() -> None:
-    spec = {"domain": "other", "order": ((2, False, False),), "changes": True, "once": True}
+    spec: Any = {"domain": "other", "order": ((2, False, False),), "changes": True, "once": True}
     run = OperatorRun(over(SUM, **spec), (0,))
     run.lines([*plus(("a", 0, 1), ("a", 0, 3), ("a", 0, 2), ("b", 0, 5)), ("-D", "b", at(0), 5)])
     assert _shown(run) == [("+I", 1, 1), ("+I", 2, 3), ("+I", 3, 6)]

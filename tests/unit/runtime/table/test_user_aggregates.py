@@ -111,7 +111,7 @@ class LatestHour(AggregateFunction[Any, Any]):
 
 
 def call(function: Any, result: Any, *arguments: int, **options: Any) -> AggregateCall:
-    kind = "table_aggregate" if isinstance(function, TableAggregateFunction) else "aggregate"
+    kind: Any = "table_aggregate" if isinstance(function, TableAggregateFunction) else "aggregate"
     user = UserFunctionDefinition(kind, "f", function, result, **options)
     return AggregateCall("f", arguments, result, user=user)
 
