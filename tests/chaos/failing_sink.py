@@ -100,8 +100,8 @@ class _Committer(Committer):
         self._committer.commit(batch_id, committables)
         self._orders.fail_if_told("commit after")
 
-    def end_of_input(self) -> None:
-        self._committer.end_of_input()
+    def publish_held_back(self) -> None:
+        self._committer.publish_held_back()
 
     def close(self) -> None:
         self._committer.close()

@@ -364,10 +364,12 @@ def test_small_files_wait_until_enough_batches_passed(tmp_path: Path) -> None:
     assert lines(tmp_path / "b") == ["1", "2", "3", "4"]
 
 
-def test_close_publishes_what_waits(tmp_path: Path) -> None:
+def test_what_waits_is_published_when_the_job_says_so_and_not_by_close(tmp_path: Path) -> None:
     sink = FileSink.json(str(tmp_path), compact=compact(size_threshold=1 << 20))
     committer = run_batches(sink, [[1], [2]])
     committer.close()
+    assert lines(tmp_path) == []
+    new_committer(sink).publish_held_back()
     assert lines(tmp_path) == ["1", "2"]
 
 

@@ -277,3 +277,35 @@ def test_merges_may_run_in_threads(tmp_path: Path) -> None:
     assert job.visible() == job.expected()
     assert all(file.name.startswith("compacted-") for file in visible_files(tmp_path))
     assert len(list(visible_files(tmp_path))) == 4  # two merges in each of two buckets
+
+
+# --- two drivers of one job ----------------------------------------------------------------------
+
+
+def test_a_driver_that_has_lost_the_job_decides_nothing_when_it_closes(tmp_path: Path) -> None:
+    job = Job(tmp_path, Setup(compaction=CompactionRules(commits_threshold=3)), [1, 1, 1])
+    storage = Storage(pafs.LocalFileSystem(), str(tmp_path))
+    suspended, successor = job.committer(storage), job.committer(storage)
+    for batch in (0, 1):
+        suspended.commit(batch, job.write(storage, batch, 0))
+    successor.commit(1, [])  # it was committed: the successor reads what is decided
+    suspended.close()
+    assert job.visible() == Counter()
+    successor.commit(2, job.write(storage, 2, 0))
+    assert job.visible() == job.expected()
+    assert_nothing_is_left_over(tmp_path)
+
+
+def test_what_another_driver_has_published_meanwhile_is_not_merged_again(tmp_path: Path) -> None:
+    """It had the right when it looked, and was suspended before it acted."""
+    job = Job(tmp_path, Setup(compaction=CompactionRules(commits_threshold=3)), [1, 1, 1])
+    storage = Storage(pafs.LocalFileSystem(), str(tmp_path))
+    suspended, successor = job.committer(storage), job.committer(storage)
+    for batch in (0, 1):
+        suspended.commit(batch, job.write(storage, batch, 0))
+    successor.commit(1, [])
+    suspended.end_of_input()
+    successor.commit(2, job.write(storage, 2, 0))
+    successor.end_of_input()
+    assert job.visible() == job.expected()
+    assert_nothing_is_left_over(tmp_path)

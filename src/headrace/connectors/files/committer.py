@@ -16,7 +16,6 @@ only the newest manifest can be unfinished.
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
 # Only the newest manifest is needed; a few more help a person to see what happened.
 MANIFESTS_KEPT = 5
-
-_log = logging.getLogger(__name__)
 
 
 class FileCommitter(OnceCommitter):
@@ -99,22 +96,12 @@ class FileCommitter(OnceCommitter):
         """
         self.remove_staged(batch_id)
 
-    def end_of_input(self) -> None:
-        """Publishes the files that waited to be merged."""
+    def publish_held_back(self) -> None:
+        """Publishes the files that wait to be merged."""
         known = self._begin()
         if known.last is not None and known.last.pending:
             self._decide(known, self._planner.plan_flush(known.last))
         self._known = known
-
-    def close(self) -> None:
-        """Publishes what waits, so that a stopped job leaves nothing hidden."""
-        if self._known is None:
-            return
-        try:
-            self.end_of_input()
-        except ConnectorError:
-            # Nothing is lost: the manifest lists the pending files, the next start sees them.
-            _log.warning("could not publish pending files of %s", self._storage, exc_info=True)
 
     # the two halves of a commit
 
@@ -170,11 +157,17 @@ class FileCommitter(OnceCommitter):
     def _begin(self) -> _Known:
         """What was decided so far, all of it carried out."""
         known, self._known = self._known, None
-        if known is None:
+        if known is None or self._is_behind(known):
             known = self._read_folder()
             if known.last is not None:
                 self._carry_out(known.last)
         return known
+
+    def _is_behind(self, known: _Known) -> bool:
+        """Whether another driver has decided since, and may have published what waits here."""
+        if known.last is None or not known.last.pending:
+            return False
+        return _orders(self._storage.list(self._layout.folder))[-1:] != known.orders[-1:]
 
     def _read_folder(self) -> _Known:
         folder = self._layout.folder

@@ -218,8 +218,8 @@ class _SuccessFiles(Committer):
         for bucket in sorted({file.bucket for file in committables}):
             self._storage.write_atomic(f"{bucket}/{self._name}" if bucket else self._name, b"")
 
-    def end_of_input(self) -> None:
-        self._files.end_of_input()
+    def publish_held_back(self) -> None:
+        self._files.publish_held_back()
 
     def close(self) -> None:
         self._files.close()
