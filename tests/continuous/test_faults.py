@@ -14,7 +14,7 @@ import pytest
 from headrace.common import Configuration, Types
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
 
 if TYPE_CHECKING:
@@ -83,7 +83,9 @@ def test_a_killed_python_worker_costs_no_record_and_little_time(
     pids.mkdir()
     env = environment(spark, tmp_path)
     totals = numbers(env, 6000, 1500).key_by(lambda n: n % 5).process(Total(str(pids)))
-    totals.uid("totals").sink_to(FileSink.text(str(tmp_path / "out"))).uid("out")
+    rolling = RollingPolicy.on_checkpoint_rolling_policy()
+    sink = FileSink.text(str(tmp_path / "out"), rolling=rolling)
+    totals.uid("totals").sink_to(sink).uid("out")
     client = env.execute_async("killed")
     wait_until(lambda: rows(tmp_path))
     first = sorted(pids.iterdir())

@@ -273,10 +273,11 @@ class Attempt:
 
     def _commit(self, epoch: int, committables: dict[str, list[Committable]]) -> None:
         """Let every sink make its part of an epoch visible."""
-        for uid, parts in committables.items():
-            name, committer = self._committers[uid]
+        for uid, (name, committer) in self._committers.items():
             with self._calling[uid]:
-                _call_sink(name, lambda c=committer, p=parts: c.commit(epoch, p))  # type: ignore[misc]
+                parts = committables.get(uid, [])
+                if uid in committables or committer.holds_back:
+                    _call_sink(name, lambda c=committer, p=parts: c.commit(epoch, p))  # type: ignore[misc]
 
 
 def _call_sink(name: str, action: Callable[[], None]) -> None:

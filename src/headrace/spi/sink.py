@@ -150,6 +150,14 @@ class Committer(ABC):
         """
         raise NotImplementedError
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether something that was committed is not in sight of readers yet.
+
+        Then `commit` is called for epochs in which nothing was written, too, with nothing.
+        """
+        return False
+
     def publish_held_back(self) -> None:  # noqa: B027 - optional hook
         """Makes visible what was committed and is held back.
 

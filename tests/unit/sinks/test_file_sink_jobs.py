@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.common import Configuration, Types
+from headrace.connectors.files import committer
 from headrace.control.job import running_jobs
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_system import FileCompactStrategy, FileSink
+from headrace.datastream.connectors.file_system import FileCompactStrategy, FileSink, RollingPolicy
 from headrace.datastream.connectors.python_source import PythonSource
 
 if TYPE_CHECKING:
@@ -140,3 +141,108 @@ def test_a_job_that_is_ended_leaves_nothing_hidden(program: Program, ends: str) 
         job.cancel().result()
     wait_until(lambda: program.visible() == list(range(7)), program.visible)
     assert program.hidden() == []
+
+
+# --- parts over epochs ---------------------------------------------------------------------------
+
+
+class Clock:
+    """Seconds that pass as fast as a test likes."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def advance(self, seconds: float) -> None:
+        self.now_ms += int(seconds * 1000)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(committer, "wall_clock", clock)
+    return clock
+
+
+@pytest.fixture
+def continuous(tmp_path: Path) -> Program:
+    return Program(tmp_path, "continuous")
+
+
+def files(program: Program) -> list[Path]:
+    return sorted((program.folder / "out").glob("*.txt"))
+
+
+def feed(program: Program, clock: Clock, seconds: range, per_second: int = 5) -> None:
+    """Gives the source its numbers of each second, and each second an epoch of its own at least."""
+    for second in seconds:
+        program.allow((second + 1) * per_second)
+        everything = list(range((second + 1) * per_second))
+        wait_until(
+            lambda all_=everything: sorted(program.visible() + program.hidden()) == all_,  # type: ignore[misc]
+            lambda: (program.visible(), program.hidden()),
+        )
+        clock.advance(1)
+
+
+def test_the_number_of_files_follows_from_time_and_not_from_epochs(
+    continuous: Program, clock: Clock
+) -> None:
+    job = continuous.start("checkpoint", continuous.sink())
+    feed(continuous, clock, range(130))
+    assert len(files(continuous)) == 2
+    job.stop_with_savepoint(False, str(continuous.folder / "savepoints")).result()
+    assert continuous.visible() == list(range(650))
+    assert len(files(continuous)) == 3
+
+
+def test_the_number_of_files_follows_from_size_and_not_from_epochs(
+    continuous: Program, clock: Clock
+) -> None:
+    job = continuous.start("checkpoint", continuous.sink(part_size=100))
+    feed(continuous, clock, range(40))
+    job.cancel().result()
+    wait_until(lambda: continuous.visible() == list(range(200)), continuous.visible)
+    sizes = [file.stat().st_size for file in files(continuous)]
+    assert all(100 <= size < 130 for size in sizes[:-1])
+
+
+def test_a_part_is_published_when_its_time_has_come_without_a_new_record(
+    continuous: Program, clock: Clock
+) -> None:
+    job = continuous.start("checkpoint", continuous.sink())
+    feed(continuous, clock, range(3))
+    assert files(continuous) == []
+    clock.advance(60)
+    wait_until(lambda: continuous.visible() == list(range(15)), continuous.visible)
+    assert len(files(continuous)) == 1
+    job.cancel().result()
+
+
+def test_a_policy_that_ends_files_with_checkpoints_does(continuous: Program, clock: Clock) -> None:
+    policy = RollingPolicy.on_checkpoint_rolling_policy()
+    job = continuous.start("checkpoint", continuous.sink(rolling=policy))
+    feed(continuous, clock, range(4))
+    assert continuous.visible() == list(range(20))
+    assert len(files(continuous)) >= 4
+    job.cancel().result()
+
+
+def test_what_waits_goes_on_after_a_restart_on_the_checkpoint_and_after_a_restore(
+    continuous: Program, clock: Clock
+) -> None:
+    folder = str(continuous.folder / "savepoints")
+    job = continuous.start("checkpoint", continuous.sink())
+    feed(continuous, clock, range(3))
+    location = job.stop_with_savepoint(False, folder).result()
+    assert continuous.visible() == list(range(15))
+    job = continuous.start(
+        "restored", continuous.sink(), **{"execution.state-recovery.path": location}
+    )
+    feed(continuous, clock, range(3, 6))
+    assert continuous.visible() == list(range(15))
+    job.cancel().result()
+    wait_until(lambda: continuous.visible() == list(range(30)), continuous.visible)
+    assert len(files(continuous)) == 2

@@ -19,6 +19,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from headrace.common.clock import wall_clock
 from headrace.connectors.files.manifest import (
     CommitPlanner,
     FileCommittable,
@@ -33,6 +34,8 @@ from headrace.errors import ConnectorError
 from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.common.opaque import Committable
     from headrace.formats.compaction import MergeFiles
     from headrace.io.storage import Storage, StoredFile
@@ -49,6 +52,9 @@ class FileCommitter(OnceCommitter):
         planner: decides where files go.
         merge_files: merges pending files; only needed when the planner compacts.
         merge_threads: how many merges run at once.
+        clock: now, in epoch milliseconds; by default the wall clock. It is asked once for each
+            decision, which is stored with the answer: whoever finishes it uses no other clock.
+        success_name: of an empty file that folders get with their files; None for none.
     """
 
     def __init__(
@@ -58,6 +64,8 @@ class FileCommitter(OnceCommitter):
         merge_files: MergeFiles | None = None,
         *,
         merge_threads: int = 1,
+        clock: Callable[[], int] | None = None,
+        success_name: str | None = None,
     ) -> None:
         super().__init__(str(storage), forget=planner.layout.folder)
         self._storage = storage
@@ -65,6 +73,8 @@ class FileCommitter(OnceCommitter):
         self._layout = planner.layout
         self._merge_files = merge_files
         self._merge_threads = merge_threads
+        self._clock = clock or wall_clock
+        self._success_name = success_name
         # rebuilt on open; None after a failure, when only the folder knows what was done
         self._known: _Known | None = None
 
@@ -74,7 +84,9 @@ class FileCommitter(OnceCommitter):
         newest = -1 if known.last is None else known.last.batch_id
         if batch_id > newest:
             self._check_all_staged(committables)
-            self._decide(known, self._planner.plan_batch(known.last, batch_id, committables))
+            now_ms = self._clock()
+            manifest = self._planner.plan_batch(known.last, batch_id, committables, now_ms)
+            self._decide(known, manifest)
         self._known = known
         return newest
 
@@ -96,11 +108,18 @@ class FileCommitter(OnceCommitter):
         """
         self.remove_staged(batch_id)
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether files wait, or may: what an earlier run left is not known before it is read."""
+        if self._known is None:
+            return self._planner.may_hold_back
+        return self._known.last is not None and bool(self._known.last.pending)
+
     def publish_held_back(self) -> None:
         """Publishes the files that wait to be merged."""
         known = self._begin()
         if known.last is not None and known.last.pending:
-            self._decide(known, self._planner.plan_flush(known.last))
+            self._decide(known, self._planner.plan_flush(known.last, self._clock()))
         self._known = known
 
     # the two halves of a commit
@@ -116,6 +135,12 @@ class FileCommitter(OnceCommitter):
         self._run_merges(manifest.merges)
         targets = [m.target for m in manifest.moves] + [m.target for m in manifest.merges]
         self._storage.sync_folders(targets)
+        if self._success_name is not None:
+            own = f"{self._layout.folder}/"
+            in_sight = [target for target in targets if not target.startswith(own)]
+            for folder in sorted({target.rpartition("/")[0] for target in in_sight}):
+                at = f"{folder}/{self._success_name}" if folder else self._success_name
+                self._storage.write_atomic(at, b"")
 
     def _move(self, move: Move) -> None:
         if self._storage.exists(move.source):
