@@ -159,11 +159,12 @@ class Job:
         return env.from_source(Files(self.input, bounded=bounded), None, "files").uid("files")
 
     def totals(self, env: StreamExecutionEnvironment, *, bounded: bool = False) -> None:
-        from headrace.datastream.connectors.file_system import FileSink
+        from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 
         totals = self.source(env, bounded=bounded).key_by(lambda pair: pair[0])
         results = totals.process(Total(self.broken), output_type=PAIR).uid("total").map(str)
-        results.sink_to(FileSink.text(str(self.out))).uid("out")
+        rolling = RollingPolicy.on_checkpoint_rolling_policy()
+        results.sink_to(FileSink.text(str(self.out), rolling=rolling)).uid("out")
 
     def results(self) -> list[str]:
         found = [file.read_text().splitlines() for file in self.out.glob("part-*")]

@@ -101,7 +101,8 @@ def check_resumed(job: Job, tmp_path: Path) -> None:
 
 
 def write_matches(job: Job, env: Any, pattern: Pattern, *, bounded: bool) -> None:
-    from headrace.datastream.connectors.file_system import FileSink
+    from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 
     results = matches(job.source(env, bounded=bounded), pattern)
-    results.sink_to(FileSink.text(str(job.out))).uid("out")
+    rolling = RollingPolicy.on_checkpoint_rolling_policy()
+    results.sink_to(FileSink.text(str(job.out), rolling=rolling)).uid("out")

@@ -100,8 +100,12 @@ class _Committer(Committer):
         self._committer.commit(batch_id, committables)
         self._orders.fail_if_told("commit after")
 
-    def end_of_input(self) -> None:
-        self._committer.end_of_input()
+    @property
+    def holds_back(self) -> bool:
+        return bool(self._committer.holds_back)
+
+    def publish_held_back(self) -> None:
+        self._committer.publish_held_back()
 
     def close(self) -> None:
         self._committer.close()

@@ -24,7 +24,7 @@ from headrace.common.time import Time
 from headrace.connectors.files.source import FileSource
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee
-from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
@@ -116,7 +116,9 @@ def source_of(medium: dict[str, Any]) -> Source:
 def sink_of(medium: dict[str, Any], name: str) -> Sink:
     """Rows as JSON, exactly once; those of an entity stay in order."""
     if "kafka" not in medium:
-        return FileSink.json(medium[name])
+        # in continuous mode: parts that grow over epochs, and end often enough to be looked at
+        rolling = RollingPolicy.default_rolling_policy(rollover_interval=2000)
+        return FileSink.json(medium[name], rolling=rolling)
     serializer = (
         KafkaRecordSerializationSchema.builder()
         .set_topic(name)

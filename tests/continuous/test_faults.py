@@ -14,7 +14,7 @@ import pytest
 from headrace.common import Configuration, Types
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
 from patience import PATIENCE_S, wait_until
 
@@ -72,7 +72,9 @@ def test_a_killed_python_worker_costs_no_record(spark: SparkSession, tmp_path: P
     pids.mkdir()
     env = environment(spark, tmp_path)
     totals = numbers(env, count, 1500).key_by(lambda n: n % 5).process(Total(str(pids)))
-    totals.uid("totals").sink_to(FileSink.text(str(tmp_path / "out"))).uid("out")
+    rolling = RollingPolicy.on_checkpoint_rolling_policy()
+    sink = FileSink.text(str(tmp_path / "out"), rolling=rolling)
+    totals.uid("totals").sink_to(sink).uid("out")
     client = env.execute_async("killed")
     wait_until(lambda: rows(tmp_path))
     first = sorted(pids.iterdir())

@@ -70,6 +70,7 @@ class Attempt:
         # the job's own at the end
         self._calling = {uid: threading.Lock() for uid in committers}
         self._over = False  # no batch may commit any more
+        self._has_published = False  # nothing is held back, and nothing will be
         self._gate_closed = False  # no further batch may begin
         self._draining = False
 
@@ -93,10 +94,33 @@ class Attempt:
         except BaseException:
             if not (self._gate_closed or self._over):
                 raise
-        if not self._over and (self._draining or not self._gate_closed):
-            for uid, (name, committer) in self._committers.items():
-                with self._calling[uid]:
-                    _call_sink(name, committer.end_of_input)
+        if not self._over:
+            self._publish(at_end=self._draining or not self._gate_closed)
+            self._has_published = True
+
+    def publish_held_back(self) -> None:
+        """Have sinks make visible what they hold back, before a savepoint counts.
+
+        Who starts from it begins anew with its sinks, and would not look for what waits there.
+
+        Raises:
+            JobError: the job has ended meanwhile, or another driver has it.
+        """
+        assert self.run is not None
+        # a long epoch counts before its sinks have it
+        committed = contextlib.nullcontext() if self.run.has_short_epochs else self._in_epoch
+        with committed:
+            if self._has_published:
+                return
+            if self._over:
+                raise JobError("the job ended before its sinks had published what they hold back")
+            self._publish(at_end=False)
+
+    def _publish(self, *, at_end: bool) -> None:
+        self._check_right()
+        for uid, (name, committer) in self._committers.items():
+            with self._calling[uid]:
+                _call_sink(name, committer.end_of_input if at_end else committer.publish_held_back)
 
     def _run_to_end(self) -> None:
         run = self.run
@@ -151,22 +175,38 @@ class Attempt:
             time.sleep(_POLL_S / 4)
 
     def close(self) -> None:
-        """Release everything. The thread of a stopped run's last epoch is waited for."""
+        """Release everything. The thread of a stopped run's last epoch is waited for.
+
+        A run that failed or was cancelled leaves nothing hidden either, if the job is still ours.
+        """
         self._over = True
         if self.run is not None:
             self.run.close()
         ended = self._in_epoch.acquire(timeout=_PATIENCE_S)
         try:
+            publishes = ended and not self._has_published and self._has_right()
             for uid in self._committers:
-                self._close_sink(uid)
+                self._close_sink(uid, publishes=publishes)
         finally:
             if ended:
                 self._in_epoch.release()
 
-    def _close_sink(self, uid: str) -> None:
+    def _has_right(self) -> bool:
+        try:
+            self._check_right()
+        except Exception:
+            return False
+        return self.run is not None
+
+    def _close_sink(self, uid: str, *, publishes: bool) -> None:
         name, committer = self._committers[uid]
         calling = self._calling[uid]
         free = calling.acquire(timeout=_PATIENCE_S)  # a task's records may be on their way into it
+        try:
+            if publishes and free:
+                committer.publish_held_back()
+        except Exception:  # nothing is lost: the next run on the checkpoint finds what waits
+            log.warning("sink %s could not publish what it holds back", name, exc_info=True)
         try:
             committer.close()
         except Exception:
@@ -233,10 +273,11 @@ class Attempt:
 
     def _commit(self, epoch: int, committables: dict[str, list[Committable]]) -> None:
         """Let every sink make its part of an epoch visible."""
-        for uid, parts in committables.items():
-            name, committer = self._committers[uid]
+        for uid, (name, committer) in self._committers.items():
             with self._calling[uid]:
-                _call_sink(name, lambda c=committer, p=parts: c.commit(epoch, p))  # type: ignore[misc]
+                parts = committables.get(uid, [])
+                if uid in committables or committer.holds_back:
+                    _call_sink(name, lambda c=committer, p=parts: c.commit(epoch, p))  # type: ignore[misc]
 
 
 def _call_sink(name: str, action: Callable[[], None]) -> None:

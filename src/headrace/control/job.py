@@ -71,7 +71,8 @@ class Job:
         make_attempt: opens and starts a new run; what it raises at the first time is the
             program's own fault, later it is one more failure.
         take_savepoint: called with a folder, or None, ``drained`` and, while the job runs,
-            ``paused``, which holds the next batch back; writes a savepoint.
+            ``paused``, which holds the next batch back, and ``publish``, which has sinks show what
+            they hold back; writes a savepoint.
         savepoint_folder: the folder to use for what was asked for; raises if there is none.
         on_end: called once, after the status is final and before ``wait`` returns.
         in_batch_mode: whether the whole input is read before there is a result.
@@ -249,18 +250,17 @@ class Job:
         if self._run is not None and self._status is JobStatus.RUNNING:
             with contextlib.suppress(Exception):  # a run that fails has its last checkpoint still
                 self._run.finish_epoch()  # of now, and not of the last checkpoint
-        return self._saved(folder, drained=False, paused=self._paused)
+        return self._saved(folder, drained=False, paused=self._paused, publish=self._publish)
 
     def _saved(
         self,
         folder: str | None,
         *,
         drained: bool,
-        paused: Callable[[], AbstractContextManager[None]] | None = None,
+        **while_it_runs: Callable[[], AbstractContextManager[None] | None],
     ) -> StoredSavepoint:
         began_ms = wall_clock()
-        more = {} if paused is None else {"paused": paused}
-        taken = self._take_savepoint(folder, drained=drained, **more)
+        taken = self._take_savepoint(folder, drained=drained, **while_it_runs)
         self.metrics.checkpoints.saved(
             self.metrics.last_batch_id, began_ms, taken.location, taken.bytes
         )
@@ -320,6 +320,18 @@ class Job:
         with self._lock:
             attempt = self._attempt
         return contextlib.nullcontext() if attempt is None else attempt.paused()
+
+    def _publish(self) -> None:
+        """Has sinks show what they hold back; between two attempts there are none to ask."""
+        with self._lock:
+            attempt = self._attempt
+        if attempt is None:
+            raise JobError(
+                f"job {self.name!r} is {self._status.name}, so its sinks cannot publish what they "
+                "hold back, and the savepoint would be without it",
+                fix="ask again when it runs; its checkpoint stays",
+            )
+        attempt.publish_held_back()
 
     # --- attempts ----------------------------------------------------------------------------
 

@@ -67,6 +67,7 @@ def take_savepoint(
     *,
     drained: bool = False,
     paused: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    publish: Callable[[], None] = lambda: None,
 ) -> StoredSavepoint:
     """Write a savepoint into a new directory of a folder.
 
@@ -75,6 +76,8 @@ def take_savepoint(
         folder: where the new directory goes.
         drained: whether event time of the job has reached its end.
         paused: holds the next batch of the job back while it is open.
+        publish: has the job's sinks show what they hold back. Called when all is written and
+            before it counts: what was committed up to this batch is then in sight of readers.
 
     Raises:
         SavepointError: no batch is committed yet, or something could not be written; what was
@@ -84,14 +87,21 @@ def take_savepoint(
     for _ in range(_ATTEMPTS - 1):
         batch_id = _newest_batch(job)
         try:
-            return _take(job, batch_id, location, drained=drained)
+            return _take(job, batch_id, location, drained=drained, publish=publish)
         except Exception as error:
             if not _may_be_cleared_away(error, job, batch_id):
                 raise
             log.info("savepoint of job %s: batch %d was removed while it was read (%s)",
                      job.name, batch_id, error)  # fmt: skip
-    with paused():
-        return _take(job, _newest_batch(job), location, drained=drained)
+    with contextlib.ExitStack() as pause:
+        pause.enter_context(paused())
+
+        def go_on_and_publish() -> None:
+            pause.close()
+            publish()
+
+        batch_id = _newest_batch(job)
+        return _take(job, batch_id, location, drained=drained, publish=go_on_and_publish)
 
 
 def _newest_batch(job: SnapshotJob) -> int:
@@ -114,10 +124,18 @@ def _may_be_cleared_away(error: Exception, job: SnapshotJob, batch_id: int) -> b
     return not refused and job.checkpoints.last_epoch() != batch_id
 
 
-def _take(job: SnapshotJob, batch_id: int, location: str, *, drained: bool) -> StoredSavepoint:
+def _take(
+    job: SnapshotJob,
+    batch_id: int,
+    location: str,
+    *,
+    drained: bool,
+    publish: Callable[[], None],
+) -> StoredSavepoint:
     """Write a savepoint of one batch; all or nothing."""
     try:
         savepoint = _write(job, batch_id, location, drained=drained)
+        publish()
         write_metadata(savepoint)
     except BaseException:
         with contextlib.suppress(Exception):

@@ -11,6 +11,8 @@ One micro-batch, seen from a sink:
     writer.prepare_commit() ── committables ──> committer.commit(batch_id, committables)
                                             ... after the last batch of a bounded job:
                                             committer.end_of_input()
+                                            ... at a stop, and before a savepoint:
+                                            committer.publish_held_back()
 
 A worker may be run twice for one batch (retry, speculation) and the driver may die at any moment
 and ask for the same batch again. So writers only stage, and committers decide once per batch id.
@@ -148,11 +150,30 @@ class Committer(ABC):
         """
         raise NotImplementedError
 
-    def end_of_input(self) -> None:  # noqa: B027 - optional hook
-        """Publishes what was held back. Called once, after the last batch of a bounded job."""
+    @property
+    def holds_back(self) -> bool:
+        """Whether something that was committed is not in sight of readers yet.
+
+        Then `commit` is called for epochs in which nothing was written, too, with nothing.
+        """
+        return False
+
+    def publish_held_back(self) -> None:  # noqa: B027 - optional hook
+        """Makes visible what was committed and is held back.
+
+        Called when the job ends, and before a savepoint, from which a job of another id may start,
+        but only by a driver that still has the job.
+        """
+
+    def end_of_input(self) -> None:
+        """Called once, after the last batch of a bounded job: nothing has to wait any more."""
+        self.publish_held_back()
 
     def close(self) -> None:  # noqa: B027 - optional hook
-        """Releases what the committer holds. Called when the job stops for any reason."""
+        """Releases what the committer holds. Called when the job stops for any reason.
+
+        It must not change what readers see: another driver may have the job by then.
+        """
 
 
 class Sink(ABC):

@@ -141,7 +141,7 @@ import sys
 from headrace.cep import CEP, AfterMatchSkipStrategy, Pattern
 from headrace.common import Configuration, Types, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 
 folder, count, mode = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 configuration = Configuration()
@@ -164,7 +164,8 @@ pattern = (
 found = CEP.pattern(numbers.key_by(lambda n: n % 11), pattern).select(
     lambda match: {"match": match["seven"] + match["fives"]}
 )
-found.uid("pattern").sink_to(FileSink.json(f"{folder}/out")).uid("out")
+rolling = RollingPolicy.on_checkpoint_rolling_policy()
+found.uid("pattern").sink_to(FileSink.json(f"{folder}/out", rolling=rolling)).uid("out")
 env.execute("patterns")
 """
 NUMBERS = 4_000

@@ -10,6 +10,10 @@ import pytest
 
 from headrace.common.changes import Changes
 from headrace.common.data_types import DataType, DataTypes, RowType
+from headrace.common.row_data_type import RowDataTypeInfo
+from headrace.connectors.files import committer
+from headrace.connectors.files.table import FileTables
+from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.errors import BadMessageError, ConfigurationError, UnsupportedStepError
 from headrace.rel.connected_tables import origin_of, target_of
 from headrace.spi.table_connector import TableDefinition, TableMetadataColumn
@@ -332,3 +336,67 @@ def test_types_that_a_format_cannot_hold_are_refused(tmp_path: Path) -> None:
             origin_of(files(tmp_path, form, maps))
         with pytest.raises(UnsupportedStepError):
             target_of(files(tmp_path, form, maps))
+
+
+# --- parts over epochs ---------------------------------------------------------------------------
+
+N = row_type(n=DataTypes.INT())
+HOUR_MS, MINUTE_MS = 3_600_000, 60_000
+
+
+def seen_after_epochs(
+    path: Path, form: str, seconds: int, monkeypatch: pytest.MonkeyPatch, **options: str
+) -> list[int]:
+    """How many files stand there after each of some epochs of a second in continuous mode."""
+    sink = FileTables().sink(files(path, form, N, options=options)).sink
+    now_ms = 1_000_000
+    monkeypatch.setattr(committer, "wall_clock", lambda: now_ms)
+    driver = sink.create_committer(CommitterContext("job", "out", epochs_overlap=True))
+    found = []
+    for epoch in range(seconds):
+        staged = []
+        for subtask in range(2):
+            place = WriterContext(
+                *(subtask, 2, f"{epoch}", "job", "out", epoch, RowDataTypeInfo(N)),
+                epochs_overlap=True,
+            )
+            writer = sink.create_writer(place)
+            writer.write([(epoch,)], None)
+            staged += writer.prepare_commit()
+        now_ms += 1000
+        driver.commit(epoch, staged)
+        found.append(len([file for file in path.glob("*") if not _hidden(file, path)]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "expected"),
+    [
+        ("json", {"rollover-interval": "3 s"}, [0, 0, 0, 2, 2, 2, 4]),
+        ("json", {"inactivity-interval": "1 s"}, [0] * 7),  # each epoch has a line
+        ("json", {"file-size": "24 b"}, [0, 0, 2, 2, 2, 4, 4]),
+        ("json", {"rollover-interval": "3 s", "auto-compaction": "true"}, [0, 0, 0, 1, 1, 1, 2]),
+        ("parquet", {"rollover-interval": "3 s"}, [0, 0, 0, 2, 2, 2, 4]),
+    ],
+)
+def test_a_rolling_policy_acts_over_epochs(
+    form: str,
+    options: dict[str, str],
+    expected: list[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = {
+        key if key == "auto-compaction" else f"sink.rolling-policy.{key}": value
+        for key, value in options.items()
+    }
+    assert seen_after_epochs(tmp_path, form, 7, monkeypatch, **told) == expected
+
+
+@pytest.mark.parametrize(("form", "age_ms"), [("csv", HOUR_MS // 2), ("parquet", MINUTE_MS)])
+def test_who_reads_columns_does_not_wait_for_half_an_hour(
+    form: str, age_ms: int, tmp_path: Path
+) -> None:
+    sink = FileTables().sink(files(tmp_path, form, N)).sink
+    driver = sink.create_committer(CommitterContext("job", "out", epochs_overlap=True))
+    assert driver._planner.rolling.rollover_ms == age_ms

@@ -137,6 +137,9 @@ class ListCommitter(Committer):
     def commit(self, batch_id: int, committables: list[Any]) -> None:
         self.events.append((batch_id, committables))
 
+    def publish_held_back(self) -> None:
+        self.events.append("publish")
+
     def end_of_input(self) -> None:
         self.events.append("end of input")
 
@@ -158,6 +161,7 @@ class Bench:
         self.ends: list[JobStatus] = []
         self.cannot_build_again: Exception | None = None
         self.while_paused: Callable[[], None] = lambda: None
+        self.check_right: Callable[[], None] = lambda: None
         self.job = Job(
             job_id="ab12",
             name="job",
@@ -167,13 +171,17 @@ class Bench:
             on_end=lambda job: self.ends.append(job.status),
         )
 
-    def take_savepoint(self, folder: str | None, *, drained: bool, paused: Any = None) -> Any:
+    def take_savepoint(
+        self, folder: str | None, *, drained: bool, paused: Any = None, publish: Any = None
+    ) -> Any:
         self.events.append(("savepoint", folder, drained))
         if folder == "broken":
             raise SavepointError("no space")
         if paused is not None:
             with paused():
                 self.while_paused()
+        if publish is not None:
+            publish()
         return SimpleNamespace(location=f"savepoint in {folder}", bytes=100)
 
     def make_attempt(self, metrics: Any) -> Attempt:
@@ -185,6 +193,7 @@ class Bench:
             committers={"sink": ("sink", self.committer())},
             uses_time=self.timed,
             metrics=metrics,
+            check_right=self.check_right,
         )
         self.queries.append(FakeRun(attempt, self.log, self.batches))
         attempt.start(self.queries[-1])
@@ -217,7 +226,8 @@ def test_a_failed_batch_is_repeated_by_a_new_attempt_from_the_checkpoint() -> No
     job = bench.run()
     assert (job.status, job.error, job.restarts) == (JobStatus.FINISHED, None, 1)
     assert bench.log.ran == [0, 1, 1, 2]
-    assert bench.events == [(0, [1]), "close", (1, [1]), (2, [3]), "end of input", "close"]
+    first, again = [(0, [1]), "publish", "close"], [(1, [1]), (2, [3]), "end of input", "close"]
+    assert bench.events == first + again
     assert [failure.error for failure in job.failures] == [error]
     assert job.metrics.snapshot()["numRestarts"] == 1
 
@@ -320,7 +330,7 @@ def test_a_batch_that_is_running_when_the_job_is_cancelled_commits_nothing() -> 
     go_on.set()
     assert bench.job.wait(PATIENCE_S)
     assert bench.job.status is JobStatus.CANCELED
-    assert bench.events == [(0, [1]), "close"]
+    assert bench.events == [(0, [1]), "publish", "close"]
     bench.job.cancel()  # a second time does no harm
 
 
@@ -331,7 +341,7 @@ def test_stop_ends_an_idle_job_behind_its_last_batch_without_end_of_input() -> N
     bench.job.stop()
     assert bench.job.wait(PATIENCE_S)
     assert bench.job.status is JobStatus.FINISHED
-    assert bench.events == [(0, [1]), "close"]
+    assert bench.events == [(0, [1]), "publish", "close"]
 
 
 def test_stop_lets_a_busy_job_finish_its_batch_and_begins_no_other() -> None:
@@ -345,7 +355,7 @@ def test_stop_lets_a_busy_job_finish_its_batch_and_begins_no_other() -> None:
     assert bench.job.wait(PATIENCE_S)
     assert not bench.job.is_stopping  # it has ended
     assert (bench.job.status, bench.job.error) == (JobStatus.FINISHED, None)
-    assert bench.events[-2][0] == bench.log.committed < 999
+    assert bench.events[-3][0] == bench.log.committed < 999
     assert bench.log.ran == list(range(bench.log.committed + 1))
 
 
@@ -487,7 +497,7 @@ def test_stop_with_savepoint_saves_what_the_last_batch_left() -> None:
     assert saved is not None
     assert (saved["path"], saved["epoch"], saved["id"]) == ("savepoint in sp", 1, 3)
     assert bench.job.status is JobStatus.FINISHED
-    assert bench.events == [(0, [1]), (1, [2]), "close", ("savepoint", "sp", False)]
+    assert bench.events == [(0, [1]), (1, [2]), "publish", "close", ("savepoint", "sp", False)]
 
 
 def test_a_savepoint_that_fails_at_the_end_is_told_and_the_job_has_ended() -> None:
@@ -514,6 +524,51 @@ def test_a_savepoint_can_hold_the_next_batch_back() -> None:
     bench.until(lambda: bench.log.committed == 1)
     bench.job.cancel()
     assert bench.job.wait(PATIENCE_S)
+
+
+def test_a_savepoint_has_sinks_publish_what_they_hold_back_before_it_counts() -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    bench.job.savepoint("sp")
+    assert bench.events == [(0, [1]), ("savepoint", "sp", False), "publish"]
+    bench.job.cancel()
+    assert bench.job.wait(PATIENCE_S)
+
+
+def test_between_two_attempts_there_are_no_sinks_for_a_savepoint() -> None:
+    slow = RestartStrategies.fixed_delay_restart(2, 60_000)
+    bench = Bench({0: [1], 1: ConnectorError("lost")}, strategy=slow)
+    bench.job.start()
+    bench.until(lambda: bench.job.status is JobStatus.RESTARTING)
+    with pytest.raises(JobError, match="RESTARTING, so its sinks cannot publish"):
+        bench.job.savepoint("sp")
+    bench.job.cancel()
+    assert bench.job.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("ends", ["stop", "cancel", "fail"])
+@pytest.mark.parametrize("has_right", [True, False])
+def test_only_a_driver_that_has_the_job_publishes_what_sinks_hold_back(
+    ends: str, has_right: bool
+) -> None:
+    bench = Bench({0: [1]}, endless=True)
+    bench.check_right = lambda: refused() if lost else None
+    lost: list[bool] = []
+
+    def refused() -> None:
+        raise JobError("another driver has the job")
+
+    bench.job.start()
+    bench.until(lambda: bench.log.committed == 0)
+    if not has_right:
+        lost.append(True)
+    if ends == "fail":
+        bench.job.fail(ConnectorError("away"))
+    else:
+        getattr(bench.job, ends)()
+    assert bench.job.wait(PATIENCE_S)
+    assert bench.events == [(0, [1]), *(["publish"] if has_right else []), "close"]
 
 
 def test_an_ended_job_gives_no_savepoint() -> None:
@@ -558,4 +613,4 @@ def test_a_sink_is_called_by_one_thread_at_a_time(ends: str) -> None:
     committer.go_on.set()
     delivering.join(PATIENCE_S)
     ending.join(PATIENCE_S)
-    assert events == ["delivered", ends]
+    assert [each for each in events if each != "publish"] == ["delivered", ends]

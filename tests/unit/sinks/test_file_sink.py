@@ -263,6 +263,35 @@ def test_a_bucket_that_hides_or_escapes_is_refused(bucket: Any, tmp_path: Path) 
         write(FileSink.json(str(tmp_path), bucket=lambda _: bucket), [1])
 
 
+@pytest.mark.parametrize(
+    ("sink", "grows"),
+    [
+        (lambda path: FileSink.parquet(path), True),
+        (lambda path: FileSink.csv(path), True),
+        (lambda path: FileSink.for_row_format(path, str).build(), True),
+        (lambda path: FileSink.for_bulk_format(path, ParquetWriters()).build(), False),
+        (lambda path: FileSink.for_bulk_format(path, Unmergeable()).with_rolling_policy(
+            RollingPolicy.default_rolling_policy()
+        ).build(), False),
+    ],
+    ids=["parquet", "csv", "row format", "bulk format", "cannot be merged"],
+)  # fmt: skip
+@pytest.mark.parametrize("epochs_overlap", [True, False])
+def test_parts_grow_over_epochs_in_continuous_mode_if_the_policy_and_the_format_allow_it(
+    sink: Callable[[str], FileSink], grows: bool, epochs_overlap: bool, tmp_path: Path
+) -> None:
+    context = CommitterContext("job", "out", epochs_overlap=epochs_overlap)
+    committer = sink(str(tmp_path)).create_committer(context)
+    assert committer.holds_back == (grows and epochs_overlap)
+
+
+class Unmergeable:
+    """A format of the user's whose files nobody can merge."""
+
+    def create(self, out: Any, type_info: Any) -> Any:
+        raise NotImplementedError
+
+
 def test_event_time_buckets(tmp_path: Path) -> None:
     day = BucketAssigner.event_time_bucket_assigner("'day='yyyy-MM-dd")
     write(FileSink.json(str(tmp_path), bucket=day), [1, 2], times=[0, 86_400_000])
@@ -364,10 +393,12 @@ def test_small_files_wait_until_enough_batches_passed(tmp_path: Path) -> None:
     assert lines(tmp_path / "b") == ["1", "2", "3", "4"]
 
 
-def test_close_publishes_what_waits(tmp_path: Path) -> None:
+def test_what_waits_is_published_when_the_job_says_so_and_not_by_close(tmp_path: Path) -> None:
     sink = FileSink.json(str(tmp_path), compact=compact(size_threshold=1 << 20))
     committer = run_batches(sink, [[1], [2]])
     committer.close()
+    assert lines(tmp_path) == []
+    new_committer(sink).publish_held_back()
     assert lines(tmp_path) == ["1", "2"]
 
 
@@ -498,6 +529,9 @@ def test_the_old_name_still_works(tmp_path: Path) -> None:
         lambda _: FileSink.for_bulk_format("/x", object()),
         lambda _: RollingPolicy.default_rolling_policy(part_size=0),
         lambda _: OutputFileConfig("_x", ""),
+        lambda _: FileSink.text(
+            "/x", part_size=9, rolling=RollingPolicy.on_checkpoint_rolling_policy()
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_at_once(call: Callable[[Any], Any], tmp_path: Path) -> None:

@@ -18,8 +18,14 @@ from hypothesis import strategies as st
 from pyarrow import fs as pafs
 
 from headrace.common.typeinfo import Types
+from headrace.connectors.files import manifest
 from headrace.connectors.files.committer import MANIFESTS_KEPT, FileCommitter
-from headrace.connectors.files.manifest import CommitPlanner, CompactionRules, SinkPlaces
+from headrace.connectors.files.manifest import (
+    CommitPlanner,
+    CompactionRules,
+    RollingRules,
+    SinkPlaces,
+)
 from headrace.connectors.files.sink_options import BucketAssigner, RollingPolicy
 from headrace.connectors.files.writer import FileWriter
 from headrace.datastream.connectors.sink import WriterContext
@@ -45,6 +51,7 @@ class Setup:
     part_size: int = 30
     copy_moves: bool = False
     merge_threads: int = 1
+    rolling: RollingRules | None = None
 
 
 class Job:
@@ -56,6 +63,12 @@ class Job:
         self.batches = batches
         self.done = 0  # the engine's own log: batches that need no retry
         self.attempts = 0
+        self.now_ms = 0
+
+    def clock(self) -> int:
+        """Ten seconds later whenever somebody looks."""
+        self.now_ms += 10_000
+        return self.now_ms
 
     def run(self, handler: CrashingHandler) -> None:
         storage = Storage(handler.filesystem(), str(self.root))
@@ -71,9 +84,18 @@ class Job:
 
     def committer(self, storage: Storage) -> FileCommitter:
         writers = self.writers()
-        planner = CommitPlanner(LAYOUT, suffix=".out", compaction=self.setup.compaction)
-        threads = self.setup.merge_threads
-        return FileCommitter(storage, planner, writers.merge_files(), merge_threads=threads)
+        setup = self.setup
+        planner = CommitPlanner(
+            LAYOUT, suffix=".out", compaction=setup.compaction, rolling=setup.rolling
+        )
+        return FileCommitter(
+            storage,
+            planner,
+            writers.merge_files(),
+            merge_threads=setup.merge_threads,
+            clock=self.clock,
+            success_name="_SUCCESS",
+        )
 
     def write(self, storage: Storage, batch: int, subtask: int) -> list[Any]:
         self.attempts += 1
@@ -123,6 +145,8 @@ def read_parquet(file: Path) -> list[dict[str, int]]:
 
 
 def assert_nothing_is_left_over(root: Path) -> None:
+    for file in visible_files(root):
+        assert (file.parent / "_SUCCESS").exists()
     hidden = root / LAYOUT.folder
     left = [f for name in ("staging", "pending", "merging") for f in (hidden / name).glob("*")]
     assert left == []
@@ -137,10 +161,25 @@ SETUPS = {
     "compact by count": Setup(compaction=CompactionRules(commits_threshold=2)),
     "compact by size": Setup(compaction=CompactionRules(size_threshold=150), copy_moves=True),
     "compact at the end": Setup(compaction=CompactionRules(size_threshold=1 << 30)),
+    "parts over epochs": Setup(rolling=RollingRules(10_000, 20_000, 20_000)),
+    "parts over epochs, object store": Setup(
+        rolling=RollingRules(200, 15_000, 60_000), copy_moves=True
+    ),
+    "parts over epochs, folded": Setup(rolling=RollingRules(10_000, 1_000_000, 1_000_000)),
+    "parquet parts over epochs": Setup(
+        parquet=True, part_size=1 << 20, rolling=RollingRules(1 << 20, 15_000, 60_000)
+    ),
     "compact parquet": Setup(
         parquet=True, part_size=1 << 20, compaction=CompactionRules(commits_threshold=2)
     ),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fold_few() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "FOLDED_AT_ONCE", 2)
+        yield
 
 
 @contextlib.contextmanager
@@ -275,3 +314,35 @@ def test_merges_may_run_in_threads(tmp_path: Path) -> None:
     assert job.visible() == job.expected()
     assert all(file.name.startswith("compacted-") for file in visible_files(tmp_path))
     assert len(list(visible_files(tmp_path))) == 4  # two merges in each of two buckets
+
+
+# --- two drivers of one job ----------------------------------------------------------------------
+
+
+def test_a_driver_that_has_lost_the_job_decides_nothing_when_it_closes(tmp_path: Path) -> None:
+    job = Job(tmp_path, Setup(compaction=CompactionRules(commits_threshold=3)), [1, 1, 1])
+    storage = Storage(pafs.LocalFileSystem(), str(tmp_path))
+    suspended, successor = job.committer(storage), job.committer(storage)
+    for batch in (0, 1):
+        suspended.commit(batch, job.write(storage, batch, 0))
+    successor.commit(1, [])  # it was committed: the successor reads what is decided
+    suspended.close()
+    assert job.visible() == Counter()
+    successor.commit(2, job.write(storage, 2, 0))
+    assert job.visible() == job.expected()
+    assert_nothing_is_left_over(tmp_path)
+
+
+def test_what_another_driver_has_published_meanwhile_is_not_merged_again(tmp_path: Path) -> None:
+    """It had the right when it looked, and was suspended before it acted."""
+    job = Job(tmp_path, Setup(compaction=CompactionRules(commits_threshold=3)), [1, 1, 1])
+    storage = Storage(pafs.LocalFileSystem(), str(tmp_path))
+    suspended, successor = job.committer(storage), job.committer(storage)
+    for batch in (0, 1):
+        suspended.commit(batch, job.write(storage, batch, 0))
+    successor.commit(1, [])
+    suspended.end_of_input()
+    successor.commit(2, job.write(storage, 2, 0))
+    successor.end_of_input()
+    assert job.visible() == job.expected()
+    assert_nothing_is_left_over(tmp_path)

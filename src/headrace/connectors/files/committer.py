@@ -16,10 +16,10 @@ only the newest manifest can be unfinished.
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from headrace.common.clock import wall_clock
 from headrace.connectors.files.manifest import (
     CommitPlanner,
     FileCommittable,
@@ -34,14 +34,14 @@ from headrace.errors import ConnectorError
 from headrace.spi.staging import OnceCommitter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.common.opaque import Committable
     from headrace.formats.compaction import MergeFiles
     from headrace.io.storage import Storage, StoredFile
 
 # Only the newest manifest is needed; a few more help a person to see what happened.
 MANIFESTS_KEPT = 5
-
-_log = logging.getLogger(__name__)
 
 
 class FileCommitter(OnceCommitter):
@@ -52,6 +52,9 @@ class FileCommitter(OnceCommitter):
         planner: decides where files go.
         merge_files: merges pending files; only needed when the planner compacts.
         merge_threads: how many merges run at once.
+        clock: now, in epoch milliseconds; by default the wall clock. It is asked once for each
+            decision, which is stored with the answer: whoever finishes it uses no other clock.
+        success_name: of an empty file that folders get with their files; None for none.
     """
 
     def __init__(
@@ -61,6 +64,8 @@ class FileCommitter(OnceCommitter):
         merge_files: MergeFiles | None = None,
         *,
         merge_threads: int = 1,
+        clock: Callable[[], int] | None = None,
+        success_name: str | None = None,
     ) -> None:
         super().__init__(str(storage), forget=planner.layout.folder)
         self._storage = storage
@@ -68,6 +73,8 @@ class FileCommitter(OnceCommitter):
         self._layout = planner.layout
         self._merge_files = merge_files
         self._merge_threads = merge_threads
+        self._clock = clock or wall_clock
+        self._success_name = success_name
         # rebuilt on open; None after a failure, when only the folder knows what was done
         self._known: _Known | None = None
 
@@ -77,7 +84,9 @@ class FileCommitter(OnceCommitter):
         newest = -1 if known.last is None else known.last.batch_id
         if batch_id > newest:
             self._check_all_staged(committables)
-            self._decide(known, self._planner.plan_batch(known.last, batch_id, committables))
+            now_ms = self._clock()
+            manifest = self._planner.plan_batch(known.last, batch_id, committables, now_ms)
+            self._decide(known, manifest)
         self._known = known
         return newest
 
@@ -99,22 +108,19 @@ class FileCommitter(OnceCommitter):
         """
         self.remove_staged(batch_id)
 
-    def end_of_input(self) -> None:
-        """Publishes the files that waited to be merged."""
+    @property
+    def holds_back(self) -> bool:
+        """Whether files wait, or may: what an earlier run left is not known before it is read."""
+        if self._known is None:
+            return self._planner.may_hold_back
+        return self._known.last is not None and bool(self._known.last.pending)
+
+    def publish_held_back(self) -> None:
+        """Publishes the files that wait to be merged."""
         known = self._begin()
         if known.last is not None and known.last.pending:
-            self._decide(known, self._planner.plan_flush(known.last))
+            self._decide(known, self._planner.plan_flush(known.last, self._clock()))
         self._known = known
-
-    def close(self) -> None:
-        """Publishes what waits, so that a stopped job leaves nothing hidden."""
-        if self._known is None:
-            return
-        try:
-            self.end_of_input()
-        except ConnectorError:
-            # Nothing is lost: the manifest lists the pending files, the next start sees them.
-            _log.warning("could not publish pending files of %s", self._storage, exc_info=True)
 
     # the two halves of a commit
 
@@ -129,6 +135,12 @@ class FileCommitter(OnceCommitter):
         self._run_merges(manifest.merges)
         targets = [m.target for m in manifest.moves] + [m.target for m in manifest.merges]
         self._storage.sync_folders(targets)
+        if self._success_name is not None:
+            own = f"{self._layout.folder}/"
+            in_sight = [target for target in targets if not target.startswith(own)]
+            for folder in sorted({target.rpartition("/")[0] for target in in_sight}):
+                at = f"{folder}/{self._success_name}" if folder else self._success_name
+                self._storage.write_atomic(at, b"")
 
     def _move(self, move: Move) -> None:
         if self._storage.exists(move.source):
@@ -170,11 +182,17 @@ class FileCommitter(OnceCommitter):
     def _begin(self) -> _Known:
         """What was decided so far, all of it carried out."""
         known, self._known = self._known, None
-        if known is None:
+        if known is None or self._is_behind(known):
             known = self._read_folder()
             if known.last is not None:
                 self._carry_out(known.last)
         return known
+
+    def _is_behind(self, known: _Known) -> bool:
+        """Whether another driver has decided since, and may have published what waits here."""
+        if known.last is None or not known.last.pending:
+            return False
+        return _orders(self._storage.list(self._layout.folder))[-1:] != known.orders[-1:]
 
     def _read_folder(self) -> _Known:
         folder = self._layout.folder

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 __all__ = ["FileSink", "StreamingFileSink"]
 
 
+_PART_BYTES = 128 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class _FileSinkSettings:
     path: str
@@ -52,6 +55,7 @@ class _FileSinkSettings:
     names: OutputFileConfig = field(default_factory=lambda: OutputFileConfig("part", ""))
     strategy: FileCompactStrategy | None = None
     compactor: FileCompactor | None = None
+    success_name: str | None = None
 
 
 class FileSink(Sink, SupportsPreprocessing):
@@ -81,8 +85,11 @@ class FileSink(Sink, SupportsPreprocessing):
         ...     .build()
         ... )
 
-    Coming from Flink: a part file never outlives a micro-batch, and its name is
-    ``part-<job and sink>-<batch>-<subtask>-<n>``.
+    In continuous mode, whose epochs may be short, files of several epochs become one part until it
+    is full by the rolling policy; readers see it then. In micro-batches every part ends with its
+    batch.
+
+    Coming from Flink: the name of a part is ``part-<job and sink>-<batch>-<subtask>-<n>``.
     """
 
     def __init__(self, settings: _FileSinkSettings) -> None:
@@ -104,7 +111,8 @@ class FileSink(Sink, SupportsPreprocessing):
         schema: pa.Schema | None = None,
         compression: str = "snappy",
         bucket: BucketAssigner | Callable[[Any], str] | None = None,
-        part_size: int = 128 << 20,
+        part_size: int = _PART_BYTES,
+        rolling: RollingPolicy | None = None,
         compact: FileCompactStrategy | None = None,
     ) -> FileSink:
         """A sink of Parquet files.
@@ -116,21 +124,25 @@ class FileSink(Sink, SupportsPreprocessing):
             compression: as pyarrow names it: snappy, zstd, gzip, lz4, none.
             bucket: folder below ``path`` for a record; by default all files are in ``path``.
             part_size: a file of about so many bytes is full.
+            rolling: when a file is full, if not by ``part_size`` and after a minute.
             compact: when to merge small files.
         """
         writers = ParquetWriters(schema=schema, compression=compression)
-        return _short_form(path, writers, ".parquet", bucket, part_size, compact)
+        policy = _policy(part_size, rolling)
+        return _short_form(path, writers, ".parquet", bucket, policy, compact)
 
     @staticmethod
     def json(
         path: str,
         *,
         bucket: BucketAssigner | Callable[[Any], str] | None = None,
-        part_size: int = 128 << 20,
+        part_size: int = _PART_BYTES,
+        rolling: RollingPolicy | None = None,
         compact: FileCompactStrategy | None = None,
     ) -> FileSink:
         """A sink of JSON lines: one object, or value, a line. Arguments as for ``parquet``."""
-        return _short_form(path, JsonLines(), ".json", bucket, part_size, compact)
+        policy = _policy(part_size, rolling)
+        return _short_form(path, JsonLines(), ".json", bucket, policy, compact)
 
     @staticmethod
     def csv(
@@ -139,7 +151,8 @@ class FileSink(Sink, SupportsPreprocessing):
         header: bool = True,
         separator: str = ",",
         bucket: BucketAssigner | Callable[[Any], str] | None = None,
-        part_size: int = 128 << 20,
+        part_size: int = _PART_BYTES,
+        rolling: RollingPolicy | None = None,
         compact: FileCompactStrategy | None = None,
     ) -> FileSink:
         """A sink of CSV files.
@@ -150,21 +163,25 @@ class FileSink(Sink, SupportsPreprocessing):
             separator: between two fields.
             bucket: see ``parquet``.
             part_size: see ``parquet``.
+            rolling: see ``parquet``.
             compact: see ``parquet``.
         """
         writers = CsvWriters.with_options(header=header, separator=separator)
-        return _short_form(path, writers, ".csv", bucket, part_size, compact)
+        policy = _policy(part_size, rolling)
+        return _short_form(path, writers, ".csv", bucket, policy, compact)
 
     @staticmethod
     def text(
         path: str,
         *,
         bucket: BucketAssigner | Callable[[Any], str] | None = None,
-        part_size: int = 128 << 20,
+        part_size: int = _PART_BYTES,
+        rolling: RollingPolicy | None = None,
         compact: FileCompactStrategy | None = None,
     ) -> FileSink:
         """A sink of text files: one record a line, as Flink would print it."""
-        return _short_form(path, TextLines(), ".txt", bucket, part_size, compact)
+        policy = _policy(part_size, rolling)
+        return _short_form(path, TextLines(), ".txt", bucket, policy, compact)
 
     # PyFlink's builders
 
@@ -212,7 +229,7 @@ class FileSink(Sink, SupportsPreprocessing):
             )
 
         def with_bucket_check_interval(self, interval: int) -> Self:
-            """Accepted for Flink's sake: every file ends with its micro-batch, none needs a check.
+            """Accepted for Flink's sake: whether files are full is looked at with every epoch.
 
             Args:
                 interval: milliseconds.
@@ -311,19 +328,33 @@ class FileSink(Sink, SupportsPreprocessing):
         storage = Storage.open(s.path)
         storage.check_target()
         compactor = self._compactor()
+        rolling = s.policy.over_epochs() if context.epochs_overlap else None
+        if compactor.merge is None:
+            rolling = None  # files that cannot be merged would wait for nothing
+        compaction = None
+        if s.strategy is not None:
+            counted = s.strategy.num_checkpoints_before_compaction
+            compaction = CompactionRules(s.strategy.size_threshold, counted)
         planner = CommitPlanner(
             layout=SinkPlaces(context.job_id, context.sink_uid),
             prefix=s.names.part_prefix,
             suffix=s.names.part_suffix,
-            compaction=None
-            if s.strategy is None
-            else CompactionRules(
-                s.strategy.size_threshold, s.strategy.num_checkpoints_before_compaction
-            ),
-            merges_files=s.strategy is not None and compactor.merge is not None,
+            compaction=compaction,
+            merges_files=compactor.merge is not None and bool(rolling or compaction),
+            rolling=rolling,
         )
         threads = 1 if s.strategy is None else s.strategy.num_compact_threads
-        return FileCommitter(storage, planner, compactor.merge, merge_threads=threads)
+        return FileCommitter(
+            storage,
+            planner,
+            compactor.merge,
+            merge_threads=threads,
+            success_name=s.success_name,
+        )
+
+    def marking_folders(self, success_name: str) -> FileSink:
+        """The sink, which puts an empty file into every folder that got files, once they show."""
+        return FileSink(replace(self._settings, success_name=success_name))
 
     def _compactor(self) -> FileCompactor:
         if self._settings.compactor is not None:
@@ -363,17 +394,29 @@ def _short_form(
     writers: CreateBulkWriter,
     suffix: str,
     bucket: BucketAssigner | Callable[[Any], str] | None,
-    part_size: int,
+    policy: RollingPolicy,
     compact: FileCompactStrategy | None,
 ) -> FileSink:
     no_bucket = BucketAssigner.base_path_bucket_assigner()
     builder = (
         FileSink.BulkFormatBuilder(path, writers)
         .with_bucket_assigner(no_bucket if bucket is None else bucket)
-        .with_rolling_policy(RollingPolicy.default_rolling_policy(part_size))
+        .with_rolling_policy(policy)
         .with_output_file_config(OutputFileConfig("part", suffix))
     )
     return (builder if compact is None else builder.enable_compact(compact)).build()
+
+
+def _policy(part_size: int, rolling: RollingPolicy | None) -> RollingPolicy:
+    if rolling is None:
+        return RollingPolicy.default_rolling_policy(part_size)
+    if part_size != _PART_BYTES:
+        raise InvalidArgumentError(
+            f"the size of parts is told twice: part_size={part_size} and rolling={rolling!r}",
+            where="FileSink",
+            fix="give one of them: RollingPolicy.default_rolling_policy() has a part_size, too",
+        )
+    return rolling
 
 
 def _as_assigner(given: BucketAssigner | Callable[[Any], str]) -> BucketAssigner:

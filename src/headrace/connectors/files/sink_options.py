@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.files.date_pattern import DatePattern
+from headrace.connectors.files.manifest import RollingRules
 from headrace.errors import InvalidArgumentError
 from headrace.formats.compaction import ConcatenateFiles, MergeParquet
 
@@ -133,8 +134,9 @@ class _FunctionBucket(BucketAssigner):
 class RollingPolicy(ABC):
     """Decides when a part file is full and the next one begins.
 
-    Coming from Flink: a micro-batch is a checkpoint, and every part file ends with it; a policy can
-    only split the files of one batch further.
+    Coming from Flink: in continuous mode a part grows over epochs until it is full, as in Flink,
+    and those of bulk formats do so, too. In micro-batches every part ends with its batch, and a
+    policy can only split the files of one batch further.
     """
 
     @staticmethod
@@ -148,13 +150,13 @@ class RollingPolicy(ABC):
         Args:
             part_size: a file of so many bytes is full.
             rollover_interval: a file open for so many milliseconds is full.
-            inactivity_interval: kept for Flink's sake; within a batch nothing is inactive.
+            inactivity_interval: a file that got no record for so many milliseconds is full.
         """
         return DefaultRollingPolicy(part_size, rollover_interval, inactivity_interval)
 
     @staticmethod
     def on_checkpoint_rolling_policy() -> OnCheckpointRollingPolicy:
-        """One file for each bucket, subtask and micro-batch."""
+        """One file for each bucket, subtask and epoch, in both modes."""
         return OnCheckpointRollingPolicy()
 
     @abstractmethod
@@ -164,6 +166,10 @@ class RollingPolicy(ABC):
     @property
     def max_bytes(self) -> int | None:
         """Size at which a file is full, or None when size does not matter."""
+        return None
+
+    def over_epochs(self) -> RollingRules | None:
+        """When a file is full that grows over epochs, or None when every epoch ends its files."""
         return None
 
 
@@ -187,6 +193,10 @@ class DefaultRollingPolicy(RollingPolicy):
     def max_bytes(self) -> int | None:
         """The part size."""
         return self.part_size
+
+    def over_epochs(self) -> RollingRules:
+        """All three limits."""
+        return RollingRules(self.part_size, self.rollover_interval, self.inactivity_interval)
 
 
 @dataclass(frozen=True, slots=True)

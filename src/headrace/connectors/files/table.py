@@ -23,7 +23,6 @@ from headrace.connectors.files.table_sink import (
     LineFiles,
     LineParquetFiles,
     PartitionFolders,
-    SuccessFileSink,
 )
 from headrace.errors import ConfigurationError, UnsupportedStepError
 from headrace.formats.tables.avro import CODEC, avro_form
@@ -46,8 +45,14 @@ PATTERN = option("source.path.regex-pattern", doc="a pattern that paths must fit
 STATISTICS = option("source.report-statistics", default="all", doc="accepted without effect")
 DEFAULT_NAME = option("partition.default-name", default="__DEFAULT_PARTITION__", doc="for NULL")
 SIZE = option("sink.rolling-policy.file-size", "memory", 128 << 20, "a file of this size is full")
-AGE = option("sink.rolling-policy.rollover-interval", "duration", 1_800_000, "without effect")
-INACTIVE = option("sink.rolling-policy.inactivity-interval", "duration", 1_800_000, "no effect")
+AGE = option(
+    "sink.rolling-policy.rollover-interval", "duration", 1_800_000,
+    "a file this old is full; 1 min for parquet and avro unless it is set",
+)  # fmt: skip
+INACTIVE = option(
+    "sink.rolling-policy.inactivity-interval", "duration", 1_800_000,
+    "a file is full that has had no line for so long",
+)  # fmt: skip
 CHECK = option("sink.rolling-policy.check-interval", "duration", 60_000, "without effect")
 COMPACT = option("auto-compaction", "boolean", default=False, doc="merges small files")
 COMPACT_SIZE = option("compaction.file-size", "memory", doc="of merged files")
@@ -65,6 +70,9 @@ ZONE = option("sink.partition-commit.watermark-time-zone", default="UTC", doc="n
 TIME_KIND = option("partition.time-extractor.kind", default="default", doc="without effect")
 TIME_PATTERN = option("partition.time-extractor.timestamp-pattern", doc="without effect")
 TIME_FORMAT = option("partition.time-extractor.timestamp-formatter", doc="without effect")
+
+
+_BULK_AGE_MS = 60_000
 
 
 class FileTables(TableConnector):
@@ -126,7 +134,7 @@ class FileTables(TableConnector):
         builder = (
             FileSink.for_bulk_format(str(options.get(PATH)), writers)
             .with_bucket_assigner(assigner)
-            .with_rolling_policy(RollingPolicy.default_rolling_policy(options.get(SIZE)))
+            .with_rolling_policy(_rolling(definition, options, file_format))
             .with_output_file_config(_names(file_format))
         )
         if options.get(COMPACT):
@@ -158,6 +166,17 @@ class FileTables(TableConnector):
         if file_format.name == "avro":
             return LineAvroFiles(kept, stored, avro_form(kept, settings), str(settings.get(CODEC)))
         return LineFiles(file_format.writer(kept, settings), stored)
+
+
+def _rolling(
+    definition: TableDefinition, options: TableOptions, file_format: TableFormat
+) -> RollingPolicy:
+    age = options.get(AGE)
+    # Flink ends the files of these formats with every checkpoint, whatever the option says: who
+    # reads them is not to wait for half an hour.
+    if file_format.name in ("parquet", "avro") and AGE.key not in definition.options:
+        age = _BULK_AGE_MS
+    return RollingPolicy.default_rolling_policy(options.get(SIZE), age, options.get(INACTIVE))
 
 
 def _names(file_format: TableFormat) -> OutputFileConfig:
@@ -194,6 +213,4 @@ def _committing(sink: FileSink, options: TableOptions, *, partitioned: bool) -> 
             "partition is told to be done with every batch that writes to it; or leave out "
             f"'{POLICY.key}', since files appear with their checkpoint and whole in any case",
         )
-    made = SuccessFileSink(sink._settings)
-    made.success_name = str(options.get(SUCCESS))
-    return made
+    return sink.marking_folders(str(options.get(SUCCESS)))

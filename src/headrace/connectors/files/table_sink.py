@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from headrace.common.row_data_type import RowDataTypeInfo
 from headrace.common.serialization import BulkWriterFactory
-from headrace.connectors.files.sink import FileSink
 from headrace.connectors.files.sink_options import BucketAssigner
 from headrace.data.row_data import RowDataCodec
 from headrace.errors import TypeMismatchError
@@ -22,8 +21,6 @@ from headrace.formats.bulk_writers import BulkWriter, LinesWriter, ParquetWriter
 from headrace.formats.compaction import ConcatenateFiles, MergeParquet
 from headrace.formats.line_text import value_text
 from headrace.formats.tables.avro_lines import AvroForm, avro_schema, to_avro
-from headrace.io.storage import Storage
-from headrace.spi.sink import Committer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from headrace.common.data_types import RowType
     from headrace.common.typeinfo import TypeInformation
     from headrace.formats.compaction import MergeFiles
-    from headrace.spi.sink import CommitterContext
     from headrace.spi.table_format import LineWriter
 
     Line = tuple[Any, ...]
@@ -189,37 +185,3 @@ def escaped(text: str) -> str:
     if not _SPECIAL.intersection(text):
         return text
     return "".join(f"%{ord(char):02X}" if char in _SPECIAL else char for char in text)
-
-
-class SuccessFileSink(FileSink):
-    """Puts an empty file into every folder that got files, once they are there.
-
-    Attributes:
-        success_name: of the empty file.
-    """
-
-    success_name: str = "_SUCCESS"
-
-    def create_committer(self, context: CommitterContext) -> Committer:  # type: ignore[override]
-        return _SuccessFiles(super().create_committer(context), self.path, self.success_name)
-
-
-class _SuccessFiles(Committer):
-    def __init__(self, files: Committer, path: str, name: str) -> None:
-        self._files = files
-        self._storage = Storage.open(path)
-        self._name = name
-
-    def begin(self) -> None:
-        self._files.begin()
-
-    def commit(self, batch_id: int, committables: list[Any]) -> None:
-        self._files.commit(batch_id, committables)
-        for bucket in sorted({file.bucket for file in committables}):
-            self._storage.write_atomic(f"{bucket}/{self._name}" if bucket else self._name, b"")
-
-    def end_of_input(self) -> None:
-        self._files.end_of_input()
-
-    def close(self) -> None:
-        self._files.close()
