@@ -41,6 +41,7 @@ class Variance(LineAggregate):
     """
 
     keeps_states = True
+    takes_out_exactly = False
 
     def __init__(self, result: ColumnCodec, *, sample: bool, root: bool) -> None:
         super().__init__(result)
