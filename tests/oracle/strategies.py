@@ -32,6 +32,7 @@ RECORDS: dict[str, st.SearchStrategy[Any]] = {
     "ints": INTS,
     "small_ints": SMALL,
     "longs": LONGS,
+    "wide_ints": st.one_of(INTS, st.integers(-(2**63), 2**63 - 1)),
     "halves": HALVES,
     "texts": TEXTS,
     "bools": st.booleans(),

@@ -62,9 +62,9 @@ VALUE_COLUMN = "value"
 class _ValueCodec(Codec):
     """One column: numbers, texts, lists, maps."""
 
-    def __init__(self, type_info: TypeInformation) -> None:
+    def __init__(self, type_info: TypeInformation, *, wraps: bool) -> None:
         super().__init__(type_info)
-        self._column = _column_for(type_info)
+        self._column = _column_for(type_info, wraps=wraps)
         self.schema = pa.schema([pa.field(VALUE_COLUMN, self._column.arrow)])
 
     def encode(self, values: list[Any]) -> pa.RecordBatch:
@@ -81,10 +81,10 @@ class _ValueCodec(Codec):
 class _RecordCodec(Codec):
     """One column for each field: tuples, rows, instances of user classes."""
 
-    def __init__(self, type_info: TypeInformation) -> None:
+    def __init__(self, type_info: TypeInformation, *, wraps: bool) -> None:
         super().__init__(type_info)
-        self._column = _record_column(type_info, with_kinds=False)
-        self._changelog = _record_column(type_info, with_kinds=True)
+        self._column = _record_column(type_info, wraps=wraps)
+        self._changelog = _record_column(type_info, wraps=wraps, with_kinds=True)
         self._has_kinds = isinstance(self._changelog.shape, RowShape)
         self._arity = len(self._column.columns)
         self.schema = self._rows = pa.schema(list(self._column.arrow))
@@ -113,8 +113,8 @@ class _RecordCodec(Codec):
 class _ChangeRowCodec(_RecordCodec):
     """Rows with their kinds of change, which are the last column."""
 
-    def __init__(self, type_info: ChangeRowTypeInfo) -> None:
-        super().__init__(type_info)
+    def __init__(self, type_info: ChangeRowTypeInfo, *, wraps: bool) -> None:
+        super().__init__(type_info, wraps=wraps)
         self.schema = self._rows.append(pa.field(KIND_COLUMN, pa.int8()))
 
     def encode(self, values: list[Any]) -> pa.RecordBatch:
@@ -131,29 +131,37 @@ class _ChangeRowCodec(_RecordCodec):
         return super().decode(batch, kinds)
 
 
-def codec_for(type_info: TypeInformation) -> Codec:
-    """The codec of a type. Build it once for a stream and keep it."""
+def codec_for(type_info: TypeInformation, *, wraps: bool = False) -> Codec:
+    """The codec of a type. Build it once for a stream and keep it.
+
+    Args:
+        type_info: the type.
+        wraps: an int of 64 bits that is too wide for its column loses its upper bits, as in Java.
+    """
     if isinstance(type_info, ExternalTypeInfo):
-        return codec_for(type_info.type_info)
+        return codec_for(type_info.type_info, wraps=wraps)
     if isinstance(type_info, PickledBytesTypeInfo):
         return Codec(type_info)
     if isinstance(type_info, RowDataTypeInfo):
         return RowDataCodec(type_info)
     if isinstance(type_info, ChangeRowTypeInfo) and type_info.get_field_types():
-        return _ChangeRowCodec(type_info)
+        return _ChangeRowCodec(type_info, wraps=wraps)
     if isinstance(type_info, TupleTypeInfo | RowTypeInfo) and type_info.get_field_types():
-        return _RecordCodec(type_info)
+        return _RecordCodec(type_info, wraps=wraps)
     if isinstance(type_info, TupleTypeInfo | RowTypeInfo):
         return Codec(type_info)  # no fields, no columns: Spark and Arrow cannot count such rows
-    return _ValueCodec(type_info)
+    return _ValueCodec(type_info, wraps=wraps)
 
+
+_INTEGERS: dict[BasicType, pa.DataType] = {
+    BasicType.BYTE: pa.int8(),
+    BasicType.SHORT: pa.int16(),
+    BasicType.INT: pa.int32(),
+    BasicType.LONG: pa.int64(),
+}
 
 _BASIC: dict[BasicType, Callable[[], c.ColumnCodec]] = {
     BasicType.BOOLEAN: sc.bool_column,
-    BasicType.BYTE: lambda: sc.IntColumn(pa.int8()),
-    BasicType.SHORT: lambda: sc.IntColumn(pa.int16()),
-    BasicType.INT: lambda: sc.IntColumn(pa.int32()),
-    BasicType.LONG: lambda: sc.IntColumn(pa.int64()),
     BasicType.FLOAT: lambda: sc.FloatColumn(pa.float32()),
     BasicType.DOUBLE: lambda: sc.FloatColumn(pa.float64()),
     BasicType.STRING: sc.string_column,
@@ -178,31 +186,40 @@ _BY_CLASS: dict[type[TypeInformation], Callable[[], c.ColumnCodec]] = {
 }
 
 
-def _column_for(info: TypeInformation) -> c.ColumnCodec:
+def _column_for(info: TypeInformation, *, wraps: bool) -> c.ColumnCodec:
+    if isinstance(info, BasicTypeInfo) and info.basic_type in _INTEGERS:
+        column = sc.WrappingIntColumn if wraps else sc.IntColumn
+        return column(_INTEGERS[info.basic_type])
     if isinstance(info, BasicTypeInfo):
         return _BASIC[info.basic_type]()
     if isinstance(info, TupleTypeInfo | RowTypeInfo):
         # Arrow and Parquet know no struct without fields.
-        return _record_column(info) if info.get_field_types() else sc.pickled_column()
+        if not info.get_field_types():
+            return sc.pickled_column()
+        return _record_column(info, wraps=wraps)
     if isinstance(info, PrimitiveArrayTypeInfo):
         if info.element_type == BasicTypeInfo.BYTE_TYPE_INFO():
             return sc.BytesColumn()
-        return c.ListColumn(_column_for(info.element_type), nullable=False)
+        return c.ListColumn(_column_for(info.element_type, wraps=wraps), nullable=False)
     if isinstance(info, _ElementTypeInfo):
-        return c.ListColumn(_column_for(info.element_type))
+        return c.ListColumn(_column_for(info.element_type, wraps=wraps))
     if isinstance(info, MapTypeInfo):
-        return c.MapColumn(_column_for(info.key_type), _column_for(info.value_type))
+        return c.MapColumn(
+            _column_for(info.key_type, wraps=wraps), _column_for(info.value_type, wraps=wraps)
+        )
     if isinstance(info, LocalTimeTypeInfo):
         return _LOCAL[info.time_type]()
     if isinstance(info, ExternalTypeInfo):
-        return _column_for(info.type_info)
+        return _column_for(info.type_info, wraps=wraps)
     if type(info) in _BY_CLASS:
         return _BY_CLASS[type(info)]()
     msg = f"no codec for type {info!r} of class {type(info).__name__}"
     raise InternalError(msg)
 
 
-def _record_column(info: TypeInformation, *, with_kinds: bool = False) -> c.RecordColumn:
+def _record_column(
+    info: TypeInformation, *, wraps: bool, with_kinds: bool = False
+) -> c.RecordColumn:
     assert isinstance(info, TupleTypeInfo | RowTypeInfo)
     names = info.get_field_names()
     shape: c.RecordShape
@@ -212,4 +229,5 @@ def _record_column(info: TypeInformation, *, with_kinds: bool = False) -> c.Reco
         shape = TupleShape(len(names))
     else:
         shape = RowShape(names, named=info.is_named, with_kinds=with_kinds)
-    return c.RecordColumn(names, [_column_for(t) for t in info.get_field_types()], shape)
+    columns = [_column_for(kind, wraps=wraps) for kind in info.get_field_types()]
+    return c.RecordColumn(names, columns, shape)

@@ -25,6 +25,7 @@ __all__ = [
     "BytesColumn",
     "FloatColumn",
     "IntColumn",
+    "WrappingIntColumn",
     "big_int_column",
     "bool_column",
     "char_column",
@@ -122,6 +123,28 @@ class IntColumn(_ScalarColumn):
 
     def convert(self, value: Any) -> Any:
         return int(value)
+
+
+class WrappingIntColumn(IntColumn):
+    """Whole numbers of 64 bits; a narrower column keeps the lower ones, as Java's casts do."""
+
+    def __init__(self, arrow: pa.DataType) -> None:
+        super().__init__(arrow)
+        self._wide = IntColumn(pa.int64())
+        self.expected = self._wide.expected
+
+    def to_arrow(self, values: list[Any]) -> pa.Array:
+        try:
+            return super().to_arrow(values)
+        except pa.ArrowInvalid:
+            self._check(values)
+            return pa.array(each(self.convert, values), self.arrow)
+
+    def accepts(self, value: Any) -> bool:
+        return self._wide.accepts(value)
+
+    def convert(self, value: Any) -> Any:
+        return (int(value) + self._limit) % (2 * self._limit) - self._limit
 
 
 class FloatColumn(_ScalarColumn):

@@ -20,6 +20,7 @@ from headrace.common.typeinfo import (
     TypeInformation,
     Types,
 )
+from headrace.common.types import Row
 from headrace.common.watermark_strategy import ColumnAssigner, WatermarkStrategy
 from headrace.datastream.arguments import (
     check_field,
@@ -563,10 +564,13 @@ class DataStream:
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
-        """Run the job and return its records: an iterator, or a list when `limit` is given."""
+        """Run the job and return its records: an iterator, or a list when `limit` is given.
+
+        Of a keyed stream they are rows of two, the key and the record, as in PyFlink.
+        """
         from headrace.datastream.collecting import collect
 
-        records = collect(self, job_execution_name or "Collect")
+        records = collect(self._collected(), job_execution_name or "Collect")
         if limit is None:
             return records
         found = []
@@ -577,6 +581,10 @@ class DataStream:
                     break
         records.wait()
         return found
+
+    def _collected(self) -> DataStream:
+        """The stream whose records execute_and_collect gives."""
+        return self
 
     def preview(self, n: int = 20, timeout: Any = "10s") -> Preview:
         """The first records of this stream; always stops the job it starts.
@@ -709,6 +717,17 @@ class KeyedStream(RollingAggregates, DataStream):
         """Some fields of a tuple; the result is not keyed."""
         return self._values().project(*field_indexes)
 
+    def _collected(self) -> DataStream:
+        key_type = self._key.key_type or Types.PICKLED_BYTE_ARRAY()
+        pairs = DataStream(self._env, self._origins)._transform(
+            "map",
+            "With Key",
+            MapOperator(_KeyedRow(self._key.selector)),
+            Types.ROW([key_type, self.get_type()]),
+        )
+        pairs._step.inner = True
+        return pairs
+
     def _values(self) -> DataStream:
         return DataStream(self._env, self._branch())
 
@@ -756,6 +775,16 @@ class _Pick:
 
     def __call__(self, record: Any) -> tuple[Any, ...]:
         return tuple(record[index] for index in self.indexes)
+
+
+class _KeyedRow:
+    """A record behind its key."""
+
+    def __init__(self, selector: Callable[[Any], Any]) -> None:
+        self._selector = selector
+
+    def __call__(self, record: Any) -> Row:
+        return Row(self._selector(record), record)
 
 
 def _same(record: Any) -> Any:

@@ -74,6 +74,7 @@ class WindowSpec:
         local: whether the time is a TIMESTAMP_LTZ, whose windows follow the session's zone.
         partition: of sessions: the places of the columns that tell them apart.
         by_count: whether size and slide are numbers of lines.
+        asks_clock: whether somebody asks when they are processed, which only a stream can tell.
     """
 
     kind: WindowKind
@@ -85,6 +86,7 @@ class WindowSpec:
     local: bool = False
     partition: tuple[int, ...] = ()
     by_count: bool = False
+    asks_clock: bool = False
 
 
 class SortKey(NamedTuple):

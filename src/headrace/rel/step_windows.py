@@ -48,12 +48,19 @@ def _shape(build: StepBuilder, node: n.Rel, window: n.WindowSpec, *, asked: bool
             "windows of processing time say when lines come, which they do not in batch mode",
             fix="use a column with the time of the lines, or run in streaming mode",
         )
+    if build.settings.bounded and window.asks_clock:
+        raise PlanError(
+            "PROCTIME of a window says when it is processed, which batch mode does not tell",
+            fix="ask for its ROWTIME or its END, or run in streaming mode",
+        )
     if asked and not build.settings.bounded and node.schema[window.time].time is None:
         name = _declared_name(node, window.time)
         raise PlanError(
-            f"the windows go by column {name}, which is no time attribute, so nobody knows when "
-            "they are complete",
-            fix=f"declare it in the table: WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND",
+            f"the windows go by {f'column {name}' if name else 'an expression'}, which is no time "
+            "attribute, so nobody knows when they are complete",
+            fix=f"declare it in the table: WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND"
+            if name
+            else "declare a computed column in the table, and a WATERMARK for it",
         )
     return SqlWindowShape(
         str(window.kind),
@@ -65,14 +72,16 @@ def _shape(build: StepBuilder, node: n.Rel, window: n.WindowSpec, *, asked: bool
     )
 
 
-def _declared_name(node: n.Rel, column: int) -> str:
-    """What a column is called where it comes from."""
+def _declared_name(node: n.Rel, column: int) -> str | None:
+    """What a column is called where it comes from; None for what is computed in the query."""
     while True:
         match node:
             case n.Calc() if isinstance(found := node.projections[column], Ref):
                 node, column = node.input, found.index
             case n.WindowTvf():
                 node = node.input
+            case n.Calc():
+                return None
             case _:
                 return node.schema[column].name
 

@@ -54,6 +54,7 @@ from headrace.sql.ast import (
 )
 from headrace.sql.expressions import BINARY
 from headrace.sql.keywords import RESERVED, RESERVED_FUNCTIONS
+from headrace.sql.operator_names import BARE_FUNCTIONS
 from headrace.sql.rendering import listed, name_of, path_of, quoted, text_of, words, writes
 
 if TYPE_CHECKING:
@@ -325,9 +326,9 @@ def _call(node: FunctionCall) -> str:
 def _function_name(name: tuple[str, ...]) -> str:
     if len(name) > 1:
         return ".".join(map(name_of, name))
-    plain = name[0].replace("_", "").isalnum() and name[0].isascii() and not name[0][0].isdigit()
-    callable_ = name[0] not in RESERVED or name[0] in RESERVED_FUNCTIONS | _SPECIAL_NAMES
-    return name[0] if plain and callable_ and name[0] != "DESCRIPTOR" else name_of(name[0])
+    upper = name[0].upper()
+    callable_ = upper not in RESERVED or upper in RESERVED_FUNCTIONS | _SPECIAL_NAMES
+    return upper if upper in BARE_FUNCTIONS and callable_ else name_of(name[0])
 
 
 def _order(items: tuple[SortItem, ...]) -> str | None:

@@ -240,7 +240,7 @@ class LocalRunner:
 
 
 def collect_locally(stream: DataStream) -> list[Any]:
-    """The records of a bounded stream, computed in this process.
+    """The records of a bounded stream, as execute_and_collect gives them, computed in this process.
 
     Works for programs whose sources are collections, sequences or other bounded Python sources.
 
@@ -250,7 +250,7 @@ def collect_locally(stream: DataStream) -> list[Any]:
     env = stream._env
     maximum = env.get_max_parallelism()
     runner = LocalRunner(
-        stream,
+        stream._collected(),
         parallelism=env.get_parallelism(),
         max_parallelism=None if maximum < 0 else maximum,
     )

@@ -18,6 +18,13 @@ def reduce_rolling(api, env, source):
     return stream.key_by(lambda pair: pair[0]).reduce(lambda a, b: (a[0], a[1] + b[1]))
 
 
+@program(inputs="pairs", order_by=first, parallelism=1, alone=True)
+def keyed_stream_collected(api, env, source):
+    types = api.Types
+    typed = source.stream(types.TUPLE([types.STRING(), types.INT()]))
+    return typed.key_by(lambda pair: pair[0], types.STRING())
+
+
 @program(inputs="pairs", order_by=first)
 def reduce_pickled(api, env, source):
     return source.stream().key_by(lambda pair: pair[0]).reduce(lambda a, b: (a[0], a[1] * 2 + b[1]))

@@ -207,6 +207,27 @@ def collection_of_rows(api, env, source):
     return {"rows": stream, "read": stream.map(lambda row: (row.key, row.n, row.text))}
 
 
+@program(
+    inputs="wide_ints",
+    examples={
+        "edges": [127, 128, 255, 256, -129, 32768, 43878, 2**31, 9147483648, 2**63 - 1, -(2**63)]
+    },
+)
+def collection_of_integers_beyond_their_types(api, env, source):
+    types, Row = api.Types, api.Row
+    numbers = [types.BYTE(), types.SHORT(), types.INT(), types.LONG()]
+    rows = [Row(n, n, n, n, [n], {n: n}) for n in source.data]
+    nested = [types.BASIC_ARRAY(types.INT()), types.MAP(types.SHORT(), types.BYTE())]
+    tuples = [(n, (n, n)) for n in source.data]
+    return {
+        "bytes": source.stream(types.BYTE()),
+        "rows": env.from_collection(rows, types.ROW([*numbers, *nested])),
+        "tuples": env.from_collection(
+            tuples, types.TUPLE([types.SHORT(), types.TUPLE([types.BYTE(), types.INT()])])
+        ),
+    }
+
+
 @program(inputs="ints")
 def collection_of_dates(api, env, source):
     first = datetime.date(2000, 1, 1)

@@ -34,6 +34,11 @@ GAPS: dict[str, str] = {
     "number_equals_digits": "headrace reads a text that is compared with a number as one",
     "two_over_windows": "headrace computes aggregates over different windows; Flink refuses",
     "group_session_batch": _SESSIONS,
+    "group_distinct_batch": "headrace has DISTINCT in group windows in BATCH mode, too",
+    "group_tumble_ltz_batch": "headrace has group windows of TIMESTAMP_LTZ in BATCH mode, too; "
+    "Flink's planner says: Unknown window type encountered. Please report this bug",
+    "group_tumble_clock": "Flink gives NULL for the PROCTIME of a window of event time, headrace "
+    "the time at which the window is processed",
     "session_tvf_batch": _SESSIONS,
     "over_batch_ranks_together": "Flink takes CUME_DIST line by line behind another ranking "
     "function; alone it gives ties one value, as we do (over_batch_cume_dist_ties)",

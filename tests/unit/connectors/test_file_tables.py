@@ -12,6 +12,7 @@ from headrace.common.changes import Changes
 from headrace.common.data_types import DataType, DataTypes, RowType
 from headrace.common.row_data_type import RowDataTypeInfo
 from headrace.connectors.files import committer
+from headrace.connectors.files.committer import FileCommitter
 from headrace.connectors.files.table import FileTables
 from headrace.datastream.connectors.sink import CommitterContext, WriterContext
 from headrace.errors import BadMessageError, ConfigurationError, UnsupportedStepError
@@ -399,4 +400,7 @@ def test_who_reads_columns_does_not_wait_for_half_an_hour(
 ) -> None:
     sink = FileTables().sink(files(tmp_path, form, N)).sink
     driver = sink.create_committer(CommitterContext("job", "out", epochs_overlap=True))
-    assert driver._planner.rolling.rollover_ms == age_ms
+    assert isinstance(driver, FileCommitter)
+    rolling = driver._planner.rolling
+    assert rolling is not None
+    assert rolling.rollover_ms == age_ms

@@ -71,6 +71,25 @@ def test_a_wrong_element_is_named_when_the_program_is_built() -> None:
     assert "job.py:7" in text
 
 
+def test_an_int_that_is_too_wide_keeps_its_lower_bits_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shorts = Types.TUPLE([Types.STRING(), Types.SHORT()])
+    source = CollectionSource([("a", 1), ("b", np.int64(43878)), ("c", None)], shorts)
+    batches = source.read_columns("", 0, 3)
+    assert batches is not None
+    (columns,) = batches
+    assert codec_for(shorts).decode(columns) == [("a", 1), ("b", -21658), ("c", None)]
+    (told,) = caplog.messages
+    assert "element 1 of the collection, field 'f1'" in told
+    assert "43878" in told
+
+
+def test_an_int_beyond_64_bits_does_not_fit_a_collection() -> None:
+    with pytest.raises(TypeMismatchError, match="element 1 of the collection is 2361183241434822"):
+        CollectionSource([300, 2**71], Types.BYTE())
+
+
 def test_a_text_is_not_a_collection() -> None:
     with pytest.raises(InvalidArgumentError, match="must be a list"):
         CollectionSource("abc")

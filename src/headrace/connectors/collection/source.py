@@ -6,6 +6,7 @@ hosts/spark/sources/python_source.py
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.common.row_data_type import ChangeRowTypeInfo
@@ -27,12 +28,15 @@ __all__ = ["CollectionSource"]
 
 _CHUNK = 10_000
 
+log = logging.getLogger(__name__)
+
 
 class CollectionSource(PythonSource):
     """Reads a Python list, in order and with parallelism one, as Flink's collection source does.
 
     Every element is checked against ``type_info`` here, since the data is at hand: a record that
-    does not fit is reported at the line of the program that brought it in.
+    does not fit is reported at the line of the program that brought it in. Of an int that is too
+    wide for its type the lower bits are taken, as in Flink, and a warning says so.
 
     Args:
         elements: the records; the source keeps a copy of their encoded form.
@@ -70,12 +74,23 @@ class CollectionSource(PythonSource):
             self._encode(list(elements), type_info, where)
 
     def _encode(self, elements: list[Any], type_info: TypeInformation, where: object) -> None:
-        codec = codec_for(type_info)
+        codec, wrapping = codec_for(type_info), codec_for(type_info, wraps=True)
         for start in range(0, len(elements), _CHUNK):
+            chunk = elements[start : start + _CHUNK]
             try:
-                self._chunks.append(codec.encode(elements[start : start + _CHUNK]))
+                self._chunks.append(codec.encode(chunk))
+            except DoesNotFit as misfit:
+                first = misfit
+            else:
+                continue
+            try:
+                self._chunks.append(wrapping.encode(chunk))
             except DoesNotFit as misfit:
                 raise _mismatch(elements, start, misfit, type_info, where) from None
+            log.warning(
+                "%s; its lower bits are taken, as in Flink, also of others that do not fit",
+                _misfit_text(start, first),
+            )
 
     def latest_offset(self, split: str, start: int) -> int:
         """The length of the list."""
@@ -118,12 +133,17 @@ class CollectionSource(PythonSource):
 def _mismatch(
     elements: list[Any], start: int, misfit: DoesNotFit, type_info: TypeInformation, where: object
 ) -> TypeMismatchError:
-    index = start + misfit.index
-    part = f", field {misfit.field!r}" if misfit.field else ""
     return TypeMismatchError(
-        f"element {index} of the collection{part} is {misfit.value!r} "
-        f"({type(misfit.value).__name__}), which does not fit {misfit.expected}; "
-        f"the whole element: {elements[index]!r:.120}",
+        f"{_misfit_text(start, misfit)}; "
+        f"the whole element: {elements[start + misfit.index]!r:.120}",
         where=where,
         fix=f"correct the element, or declare a type other than type_info={type_info}",
+    )
+
+
+def _misfit_text(start: int, misfit: DoesNotFit) -> str:
+    part = f", field {misfit.field!r}" if misfit.field else ""
+    return (
+        f"element {start + misfit.index} of the collection{part} is {misfit.value!r} "
+        f"({type(misfit.value).__name__}), which does not fit {misfit.expected}"
     )

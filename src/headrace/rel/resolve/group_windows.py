@@ -51,7 +51,7 @@ class WindowGroups:
                 "a column with a watermark, or one that is proctime",
             )
         node = ast.FunctionCall((self.kind,), (self.time,))
-        groups.window = GroupByWindow(self.kind, node, self._spec(groups.rel, time.index))
+        groups.window = GroupByWindow(self.kind, node, time, self._spec(groups.rel, time.index))
         groups.window_alias = self.alias
 
     def _spec(self, rel: n.Rel, time: int) -> n.WindowSpec:
@@ -62,7 +62,7 @@ class WindowGroups:
         }
         if self.slide is not None:
             given["SLIDE"] = self.slide
-        return window_spec(rel, time, WINDOWS[self.kind], given, self.time)
+        return window_spec(rel.schema[time], time, WINDOWS[self.kind], given, self.time)
 
     def _count_spec(self, field: n.Field, time: int, size: int) -> n.WindowSpec:
         """Windows of so many lines: those of processing time only, as in Flink."""

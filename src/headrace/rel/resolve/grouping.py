@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from headrace.common import data_types as t
 from headrace.rel import nodes as n
-from headrace.rel.building import project
+from headrace.rel.building import field_of, project
 from headrace.rel.functions import call, cast, user_operands
 from headrace.rel.resolve.expressions import ColumnAtPlace, ExpressionResolver
 from headrace.rel.resolve.problems import near, not_there, problem
@@ -74,10 +74,14 @@ def _inline_aggregates(node: InlineCall) -> bool:
 
 @dataclass(frozen=True)
 class GroupByWindow:
-    """``GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)``: the window, and how it is written."""
+    """``GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)``: the window, its time, and how it is written.
+
+    The place of the time in `spec` is told when the groups are built.
+    """
 
     name: str
     node: ast.FunctionCall
+    time: Scalar
     spec: n.WindowSpec
 
 
@@ -137,16 +141,13 @@ class GroupResolver(ExpressionResolver):
         if self.window is not None:
             raise problem("GROUP BY has two windows", key)
         time = self.inner.scalar(key.arguments[0])
-        if not isinstance(time, Ref):
-            raise problem(
-                f"{name} in GROUP BY takes a column with a time",
-                key,
-                "select it in a subquery: a column with a WATERMARK, or one AS PROCTIME()",
-            )
+        if isinstance(time.type, t.DateType):  # as Flink has it in batch mode
+            time = cast(time, t.TimestampType(3, nullable=time.type.is_nullable))
         names = {"TUMBLE": ("SIZE",), "HOP": ("SLIDE", "SIZE"), "SESSION": ("GAP",)}[name]
         given = dict(zip((*names, "OFFSET"), key.arguments[1:], strict=False))
-        spec = window_spec(self.rel, time.index, WINDOWS[name], given, key)
-        self.window = GroupByWindow(name, key, spec)
+        field = field_of(self.rel, time, name_of(key.arguments[0]) or "its time")
+        spec = window_spec(field, 0, WINDOWS[name], given, key)
+        self.window = GroupByWindow(name, key, time, spec)
         return True
 
     def _key(self, key: ast.SqlExpression) -> int:
@@ -184,7 +185,7 @@ class GroupResolver(ExpressionResolver):
             if is_call_of_aggregate(node, self.functions):
                 return self._aggregate(node)
         if isinstance(node, WindowPropertyAccess) and self._is_window(node.operand):
-            return self._bound({"start": "START", "end": "END"}.get(node.what, "TIME"))
+            return self._bound(node, node.what.upper())
         if isinstance(node, InlineCall) and _inline_aggregates(node):
             return self._collected(*inline_aggregate(self.inner, node), None)
         if has_aggregate(node, self.functions) or _has_special(node, self):
@@ -247,20 +248,30 @@ class GroupResolver(ExpressionResolver):
                 node,
                 "give it the same ones",
             )
-        return self._bound(part)
+        return self._bound(node, part)
 
     def _is_window(self, node: ast.SqlExpression) -> bool:
         return isinstance(node, ast.Identifier) and node.parts == (self.window_alias,)
 
-    def _bound(self, part: str) -> Scalar:
+    def _bound(self, node: ast.SqlExpression, part: str) -> Scalar:
         assert self.window is not None
+        if part == "PROCTIME":
+            spec = replace(self.window.spec, asks_clock=True)
+            self.window = replace(self.window, spec=spec)
+            return call("PROCTIME", (), node)
+        if part == "ROWTIME" and not self.window.spec.event_time:
+            raise problem(
+                "windows of processing time have no ROWTIME",
+                node,
+                "ask for their PROCTIME, or group by windows of event time",
+            )
         bounds = n.WindowProperty
         bound = {"START": bounds.START, "END": bounds.END}.get(part, bounds.TIME)
         if bound not in self.properties:
             self.properties.append(bound)
         kind: t.DataType = t.TimestampType(3).not_null()
         if bound is bounds.TIME:
-            kind = self.rel.schema[self.window.spec.time].type.not_null()
+            kind = self.window.time.type.not_null()
         return Ref(_PROPERTIES + self.properties.index(bound), kind)
 
     def _grouping(self, node: ast.FunctionCall, name: str) -> Scalar:
@@ -289,11 +300,8 @@ class GroupResolver(ExpressionResolver):
         """The aggregate; what `placed` gives is over its columns."""
         columns: list[Scalar] = list(self.keys)
         calls = [self._placed_call(columns, *entry) for entry in self.calls]
-        times = [] if self.window is None else [self.window.spec.time]
-        for time in times:
-            scalar = Ref(time, self.rel.schema[time].type)
-            if scalar not in columns:
-                columns.append(scalar)
+        if self.window is not None and self.window.time not in columns:
+            columns.append(self.window.time)
         names = self.key_names + [f"$c{i}" for i in range(len(self.keys), len(columns))]
         below = project(self.rel, columns, names)
         keys = tuple(range(len(self.keys)))
@@ -326,8 +334,7 @@ class GroupResolver(ExpressionResolver):
         self, below: n.Rel, columns: list[Scalar], keys: tuple[int, ...], calls: list[AggregateCall]
     ) -> n.Rel:
         assert self.window is not None
-        spec = self.window.spec
-        time = columns.index(Ref(spec.time, self.rel.schema[spec.time].type))
+        spec, time = self.window.spec, columns.index(self.window.time)
         partition = keys if spec.kind is n.WindowKind.SESSION else ()
         spec = replace(spec, time=time, partition=partition)
         windows = WindowColumns(spec, None, None, time)

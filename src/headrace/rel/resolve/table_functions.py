@@ -71,7 +71,7 @@ def window_function(resolver: QueryResolver, call: ast.FunctionCall, name: str) 
     rel, path = resolver.table_argument(data)
     time = _time_column(rel, given.get("TIMECOL"), call, name)
     partition = _partition(resolver, rel, path, data, name)
-    spec = window_spec(rel, time, WINDOWS[name], given, call, partition)
+    spec = window_spec(rel.schema[time], time, WINDOWS[name], given, call, partition)
     if spec.kind is n.WindowKind.HOP and spec.size_ms % spec.slide_ms:
         raise problem("the size of HOP is a multiple of its slide", call)
     return window_tvf(rel, spec)
@@ -140,15 +140,14 @@ def _partition(
 
 
 def window_spec(
-    rel: n.Rel,
+    field: n.Field,
     time: int,
     kind: n.WindowKind,
     given: dict[str, ast.SqlExpression],
     node: ast.SqlNode,
     partition: tuple[int, ...] = (),
 ) -> n.WindowSpec:
-    """The window that a call describes, checked."""
-    field = rel.schema[time]
+    """The window that a call describes, checked; it goes by a field, which has a place."""
     if not isinstance(field.type, t.TimestampType | t.LocalZonedTimestampType):
         raise problem(f"the time of a window is a TIMESTAMP, {field.name} is {field.type}", node)
     size = _ms(given, "GAP" if kind is n.WindowKind.SESSION else "SIZE", node)

@@ -57,6 +57,10 @@ class LineAggregate(ABC):
     """
 
     has_map = False
+    # whether changes leave an old state as it is, so that one can be kept and taken up again
+    keeps_states = False
+    # whether a line that is taken out leaves the state that there was without it
+    takes_out_exactly = True
     has_value_of_nothing = True
     # of the columns that a state can be kept in; None if it has no such form
     state_types: tuple[pa.DataType, ...] | None = None

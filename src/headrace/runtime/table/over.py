@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from headrace.common.row_data_type import RowDataTypeInfo
     from headrace.data.records import Records
     from headrace.runtime.operators.base import OperatorRuntime
+    from headrace.runtime.table.accumulators import LineAggregate
     from headrace.runtime.table.lines import Lines
     from headrace.runtime.table.ordering import Part
     from headrace.scalars.aggregates import AggregateCall
@@ -119,9 +120,13 @@ class OverOperator(TimedTableOperator):
             self.input_types[0],
             self.session,
             retracts=self.spec.preceding is not None,
-            special=over_function,
+            special=self.special_form,
         )
         self.aggregates.open(self)
+
+    def special_form(self, call: AggregateCall) -> LineAggregate | None:
+        """The form of a call that is another one than for GROUP BY; None for others."""
+        return over_function(call)
 
     def close(self) -> None:
         self.aggregates.close()

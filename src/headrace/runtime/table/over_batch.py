@@ -4,7 +4,8 @@
     ROWS          so many lines before or behind     so many lines before or behind
     RANGE         at a distance of the order column  at a distance, or with the last of the peers
 
-The edges of a frame only move forwards, so that lines enter a state and leave it once.
+The edges of a frame only move forwards, so that lines enter a state and leave it once; but sums of
+floats, which would keep a rest of what has left, begin anew with each frame.
 In: lines, keyed by PARTITION BY.  Out: the lines in order, then the results.
 Next: runtime/table/over.py has the frames of streams
 """
@@ -17,6 +18,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import UnsupportedStepError
+from headrace.runtime.table.aggregates.extremes import CountedExtreme
+from headrace.runtime.table.aggregates.moments import Variance
+from headrace.runtime.table.aggregates.sums import LineCount, LineSum
 from headrace.runtime.table.base import KeyedTableOperator
 from headrace.runtime.table.ordering import Ordering, apply_change
 from headrace.runtime.table.over import OverOperator
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
     from headrace.scalars.aggregates import AggregateCall
 
     Line = tuple[Any, ...]
+
+# aggregates that do not look at the order of lines
+_IN_ANY_ORDER = (LineCount, LineSum, Variance, CountedExtreme)
 
 
 class BatchOverOperator(OverOperator):
@@ -92,10 +99,44 @@ class BatchOverOperator(OverOperator):
     def _framed(self, rows: list[Line], keys: list[Any]) -> list[tuple[Any, ...]]:
         if not self.framed:
             return [()] * len(rows)
+        edges, forms = self._edges(rows, keys), self.aggregates.forms
+        if self.spec.preceding is None or all(form.takes_out_exactly for form in forms):
+            return self._slid(rows, edges)
+        if self.spec.following is None and all(isinstance(form, _IN_ANY_ORDER) for form in forms):
+            return self._from_the_end(rows, edges)
+        return self._anew(rows, edges)
+
+    def _anew(self, rows: list[Line], edges: list[tuple[int, int]]) -> list[tuple[Any, ...]]:
+        """Each frame that loses lines begins anew, as in Flink: sums of floats keep no rest."""
         aggregates, state = self.aggregates, self.aggregates.create()
         begin = end = 0
         found: list[tuple[Any, ...]] = []
-        for first, last in self._edges(rows, keys):
+        for first, last in edges:
+            if first > begin:
+                state, begin, end = aggregates.create(), first, first
+            for row in rows[end:last]:
+                state = aggregates.add(state, row)
+            end = max(end, last)
+            found.append(aggregates.values(state))
+        return found
+
+    def _from_the_end(
+        self, rows: list[Line], edges: list[tuple[int, int]]
+    ) -> list[tuple[Any, ...]]:
+        """Frames up to the last line; begun anew they would take quadratic time."""
+        state = self.aggregates.create()
+        values = [self.aggregates.values(state)]
+        for row in reversed(rows):
+            state = self.aggregates.add(state, row)
+            values.append(self.aggregates.values(state))
+        return [values[len(rows) - first] for first, _ in edges]
+
+    def _slid(self, rows: list[Line], edges: list[tuple[int, int]]) -> list[tuple[Any, ...]]:
+        """Lines that leave a frame are taken out of its state."""
+        aggregates, state = self.aggregates, self.aggregates.create()
+        begin = end = 0
+        found: list[tuple[Any, ...]] = []
+        for first, last in edges:
             while end < last:
                 state = aggregates.add(state, rows[end])
                 end += 1

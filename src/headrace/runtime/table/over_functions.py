@@ -22,6 +22,8 @@ LOOKING_AHEAD = ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST")
 class _Forward(LineAggregate):
     """Something that only lines that come next can change."""
 
+    keeps_states = True
+
     def retract(self, state: Any, arguments: tuple[Any, ...]) -> Any:
         raise AssertionError("its frame begins with the first line")
 

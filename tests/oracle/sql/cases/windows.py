@@ -113,6 +113,22 @@ CASES = [
         "window_end", modes=("batch",), refused=True),
     windowed("group_proctime_batch", "SELECT COUNT(*) FROM (SELECT id, PROCTIME() AS pt FROM orders) GROUP BY TUMBLE(pt, INTERVAL '1' "
         "DAY)", "orders", modes=("batch",), refused=True),
+    *(windowed(f"group_{name.lower()}_clock_batch", f"SELECT {name}_PROCTIME(ts, {sizes}), COUNT(*) FROM bids GROUP BY {name}(ts, {sizes})",
+        modes=("batch",), refused=True) for name, sizes in (
+            ("TUMBLE", "INTERVAL '10' SECOND"), ("HOP", "INTERVAL '5' SECOND, INTERVAL '10' SECOND"), ("SESSION", "INTERVAL '10' SECOND"))),
+    windowed("group_tumble_clock", "SELECT TUMBLE_PROCTIME(ts, INTERVAL '10' SECOND) IS NULL, COUNT(*) FROM bids GROUP BY TUMBLE(ts, "
+        "INTERVAL '10' SECOND)", modes=("streaming",)),
+    windowed("group_tumble_rowtime_of_clock", "SELECT TUMBLE_ROWTIME(pt, INTERVAL '1' DAY), COUNT(*) FROM bids GROUP BY TUMBLE(pt, "
+        "INTERVAL '1' DAY)", modes=("streaming",), refused=True),
+    windowed("group_distinct_batch", "SELECT TUMBLE_START(ts, INTERVAL '10' SECOND), COUNT(DISTINCT item) FROM bids GROUP BY TUMBLE(ts, "
+        "INTERVAL '10' SECOND)", modes=("batch",), refused=True),
+    windowed("group_tumble_ltz_batch", "SELECT TUMBLE_START(ts, INTERVAL '1' DAY), SUM(v) FROM moments GROUP BY TUMBLE(ts, INTERVAL '1' "
+        "DAY)", "moments", modes=("batch",), refused=True),
+    windowed("group_tumble_day_streaming", "SELECT COUNT(*) FROM typed GROUP BY TUMBLE(dt, INTERVAL '1' DAY)", "typed", modes=("streaming",),
+        refused=True),
+    windowed("group_tumble_day_batch", "SELECT COUNT(*) FROM typed GROUP BY TUMBLE(dt, INTERVAL '1' DAY)", "typed", modes=("batch",)),
+    *(windowed(f"tumble_day_{mode}", "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE typed, DESCRIPTOR(dt), INTERVAL '1' DAY)) GROUP BY "
+        "window_start, window_end", "typed", modes=(mode,), refused=True) for mode in ("streaming", "batch")),
     windowed("group_tumble_number", "SELECT COUNT(*) FROM typed GROUP BY TUMBLE(id, INTERVAL '1' DAY)", "typed", modes=("batch",),
         refused=True),
     windowed("tumble_ltz", "SELECT k, CAST(window_start AS STRING), CAST(window_end AS STRING), "

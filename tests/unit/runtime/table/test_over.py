@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -149,6 +151,44 @@ def test_peers_of_another_order(rows: bool, expected: Any) -> None:
     operator = over(COUNT, domain="other", order=((2, False, False),), changes=True, rows=rows)
     found = every_way(operator, plus(("a", 0, 1), ("a", 5, 1)), (0,))
     assert [(line[0], line[3], line[4]) for line in found] == expected
+
+
+AVG = AggregateCall("AVG", (2,), DataTypes.INT())
+DISTINCT = AggregateCall("COUNT", (2,), BIGINT, distinct=True)
+
+
+@pytest.mark.parametrize("rows", [True, False])
+@pytest.mark.parametrize("calls", [(MAX,), (SUM, MAX, AVG), (COUNT, DISTINCT)])
+def test_what_is_left_of_many_changes_is_what_the_lines_that_are_left_give(
+    calls: tuple[AggregateCall, ...], rows: bool
+) -> None:
+    dice = random.Random(len(calls) * 2 + rows)
+    script: list[Any] = []
+    left: list[tuple[Any, ...]] = []
+    for _ in range(60):
+        if left and dice.random() < 0.4:
+            script.append(("-D", *left.pop(dice.randrange(len(left)))))
+            continue
+        left.append(("a", at(dice.randrange(8)), dice.choice([None, 1, 1, 2, 3, 4])))
+        script.append(("+I", *left[-1]))
+    operator = over(*calls, domain="other", changes=True, rows=rows)
+    told: Counter[tuple[Any, ...]] = Counter()
+    for kind, *line in every_way(operator, script, (0,), entries=2):
+        told[tuple(line)] += 1 if kind in ("+I", "+U") else -1
+        assert told[tuple(line)] >= 0, "nothing is taken back that was not told"
+    anew = OperatorRun(over(*calls, domain="other", changes=True, rows=rows, once=True), (0,))
+    anew.lines([("+I", *line) for line in in_order(script, left)])
+    assert +told == Counter(tuple(line[1:]) for line in anew.taken())
+
+
+def in_order(script: list[Any], left: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The lines that are left in the order in which they came: the first of equals goes first."""
+    wanted, found = Counter(left), []
+    for kind, *line in reversed(script):
+        if kind == "+I" and wanted[tuple(line)]:
+            wanted[tuple(line)] -= 1
+            found.append(tuple(line))
+    return found[::-1]
 
 
 def test_nobody_looks_ahead_in_a_stream() -> None:

@@ -20,10 +20,12 @@ SUM = AggregateCall("SUM", (2,), INT)
 MIN = AggregateCall("MIN", (2,), INT)
 
 
-def run(calls: tuple[AggregateCall, ...], lines: list[Any], **frame: Any) -> list[Any]:
+def run(
+    calls: tuple[AggregateCall, ...], lines: list[Any], kind: Any = INT, **frame: Any
+) -> list[Any]:
     frame.setdefault("order", ((1, False, False),))
     spec = OverSpec(calls, domain="other", **frame)
-    columns = (STRING, INT, INT)
+    columns = (STRING, INT, kind)
     operator = over_operator(
         spec,
         lines_of(*columns),
@@ -32,6 +34,28 @@ def run(calls: tuple[AggregateCall, ...], lines: list[Any], **frame: Any) -> lis
         session=ScalarSession(),
     )
     return [line[1:] for line in whole_input(operator, [("+I", *line) for line in lines], (0,))]
+
+
+@pytest.mark.parametrize("kind", [DOUBLE, DataTypes.FLOAT()])
+@pytest.mark.parametrize(
+    ("preceding", "following", "expected"),
+    [
+        (1, 0, [1e20, 1e20, 3.0, 5.0]),
+        (1, 1, [1e20, 1e20, 6.0, 5.0]),
+        (-1, 2, [3.0, 5.0, 3.0, None]),
+        (0, None, [1e20, 6.0, 5.0, 3.0]),
+        (None, None, [1e20, 1e20, 1e20, 1e20]),
+    ],
+)
+def test_what_has_left_a_frame_takes_nothing_along(
+    kind: Any, preceding: Any, following: Any, expected: list[float | None]
+) -> None:
+    lines = [("a", n, value) for n, value in enumerate([1e20, 1.0, 2.0, 3.0])]
+    total, first = AggregateCall("SUM", (2,), kind), AggregateCall("FIRST_VALUE", (2,), kind)
+    frame = {"rows": True, "preceding": preceding, "following": following}
+    for calls in ((total,), (total, COUNT), (total, first)):
+        found = run(calls, lines, kind, **frame)
+        assert [line[3] for line in found] == pytest.approx(expected)
 
 
 bounds = st.one_of(st.none(), st.integers(-2, 3))

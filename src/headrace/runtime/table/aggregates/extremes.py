@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.data.row_data import column_of
 from headrace.runtime.table.accumulators import LineAggregate, Running, objects
 from headrace.runtime.table.aggregates.sums import running_count
 from headrace.runtime.table.keying import frozen
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
     from headrace.data.columns import ColumnCodec
     from headrace.runtime.table.accumulators import ArgumentLines
     from headrace.runtime.table.segments import KeySegments
+    from headrace.scalars.aggregates import AggregateCall
 
     Array = NDArray[Any]
 
 
 class InsertedExtreme(LineAggregate):
     """MIN or MAX of lines that are never taken back: the state is the value."""
+
+    keeps_states = True
 
     def __init__(self, result: ColumnCodec, *, highest: bool) -> None:
         super().__init__(result)
@@ -187,6 +191,28 @@ class CountedExtreme(LineAggregate):
 
     def value(self, state: list[Any]) -> Any:
         return state[1]
+
+
+class LastingExtreme(InsertedExtreme):
+    """MIN or MAX of lines that stay while it lasts, of an input that takes lines back.
+
+    It is the same value that `CountedExtreme` has, which also knows the next one.
+    """
+
+    def accumulate(self, state: Any, arguments: tuple[Any, ...]) -> Any:
+        value = arguments[0]
+        if state is None or value is None:
+            return value if state is None else state
+        choose = max if self.highest else min
+        return choose(state, value, key=_java_order if isinstance(value, float) else None)
+
+
+def lasting_extreme(call: AggregateCall) -> LastingExtreme | None:
+    """The form of MIN or MAX where lines that go begin it anew; None for other calls."""
+    name = call.function.upper()
+    if call.user is not None or name not in ("MIN", "MAX"):
+        return None
+    return LastingExtreme(column_of(call.type), highest=name == "MAX")
 
 
 def add_to_counts(counts: Any, key: Any, step: int) -> int:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 class InsertedFirst(LineAggregate):
     """FIRST_VALUE of lines that are never taken back; NULL is passed over."""
 
+    keeps_states = True
+
     def create(self) -> Any:
         return None
 
@@ -144,6 +146,8 @@ class JoinedText(LineAggregate):
     Args:
         separator: where the call has none.
     """
+
+    keeps_states = True
 
     def __init__(self, result: ColumnCodec, separator: str = ",") -> None:
         super().__init__(result)
@@ -273,6 +277,8 @@ class JsonObjectOfValues(LineAggregate):
 
 class SingleValue(LineAggregate):
     """The value of a subquery that must have one line: (value, how many lines)."""
+
+    keeps_states = True
 
     def create(self) -> tuple[Any, int]:
         return (None, 0)

@@ -40,6 +40,9 @@ class Variance(LineAggregate):
         root: whether it is a standard deviation.
     """
 
+    keeps_states = True
+    takes_out_exactly = False
+
     def __init__(self, result: ColumnCodec, *, sample: bool, root: bool) -> None:
         super().__init__(result)
         self.sample = sample

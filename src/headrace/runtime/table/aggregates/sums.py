@@ -33,6 +33,8 @@ _LARGEST_SUM = 10**38
 class LineCount(LineAggregate):
     """COUNT: of lines, or of those in which no argument is NULL."""
 
+    keeps_states = True
+
     state_types = (pa.int64(),)
 
     def create(self) -> int:
@@ -93,6 +95,8 @@ class LineSum(LineAggregate):
     Args:
         bits: of the result, within which it wraps.
     """
+
+    keeps_states = True
 
     state_types: tuple[pa.DataType, ...] | None = (pa.int64(), pa.int64())
 
@@ -180,6 +184,7 @@ class LineSum(LineAggregate):
 class FloatSum(LineSum):
     """SUM of FLOAT or DOUBLE, each in its own precision and in the order of lines."""
 
+    takes_out_exactly = False  # 1e20 + 1 - 1e20 is 0
     state_types = (pa.float64(), pa.int64())
 
     def __init__(self, result: ColumnCodec, bits: int = 64, *, zero: bool = False) -> None:
