@@ -62,6 +62,46 @@ def filtered_output() -> Iterator[int]:
         os.close(writer)
 
 
+class Kept:
+    """What the JVM says while it starts: told when it has started, taken when it has not."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Keep what is said from now on."""
+        with self._lock:
+            self._lines = []
+
+    def keep(self, line: bytes) -> bool:
+        """Keep a line; False if it is to be told."""
+        with self._lock:
+            if self._lines is not None:
+                self._lines.append(line)
+            return self._lines is not None
+
+    def taken(self) -> list[str]:
+        """The lines so far; what is said behind them is told."""
+        with self._lock:
+            lines, self._lines = self._lines or [], None
+        return [line.decode(errors="replace") for line in lines]
+
+
+_kept = Kept()
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[Kept]:
+    """While this is open, what the JVM says is kept; what nobody has taken is told at the end."""
+    _kept.begin()
+    try:
+        yield _kept
+    finally:
+        for line in _kept.taken():
+            _tell(line)
+
+
 def quiet_running(session: SparkSession) -> None:
     """The same for a Spark that the user started: what processes it starts from now on say.
 
@@ -110,9 +150,14 @@ def _filter_in_background(reader: int) -> None:
 def _pass_on(reader: int) -> None:
     with os.fdopen(reader, "rb") as lines:
         for line in _worth_telling(lines):
-            with contextlib.suppress(ValueError, OSError):  # the terminal is gone
-                sys.__stderr__.write(line.decode(errors="replace"))  # type: ignore[union-attr]
-                sys.__stderr__.flush()  # type: ignore[union-attr]
+            if not _kept.keep(line):
+                _tell(line.decode(errors="replace"))
+
+
+def _tell(line: str) -> None:
+    with contextlib.suppress(ValueError, OSError):  # the terminal is gone
+        sys.__stderr__.write(line)  # type: ignore[union-attr]
+        sys.__stderr__.flush()  # type: ignore[union-attr]
 
 
 def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,7 +28,13 @@ from headrace.common.interruptible import undisturbed
 from headrace.errors import EnvironmentSetupError
 from headrace.hosts.spark.fast_start import home_without_zip, java_options
 from headrace.hosts.spark.protection import secrets_in_a_file
-from headrace.hosts.spark.quiet import filtered_output, quiet_callbacks, quiet_running
+from headrace.hosts.spark.quiet import (
+    filtered_output,
+    held_back,
+    quiet_callbacks,
+    quiet_running,
+)
+from headrace.hosts.spark.start_failures import check_files, start_failure
 from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ _LOCAL_SETTINGS = {
 _UNIX_SOCKETS = "spark.python.unix.domain.socket"
 _LONGEST_SOCKET_FOLDER = 61
 _MASTER_S = 60.0  # Spark's own: three tries of 20 s
+_DYING_S = 1.0  # of a JVM that has said why it ends
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Settings of every job's session.
 _JOB_SETTINGS = {
@@ -140,12 +148,17 @@ def _started(settings: Mapping[str, str], master: str) -> SparkSession:
         # of two contradicting options Java takes the last: the user's
         defaults[_JAVA_OPTIONS] = f"{java_options()} {settings.get(_JAVA_OPTIONS, '')}".strip()
         settings = {key: value for key, value in settings.items() if key != _JAVA_OPTIONS}
+    check_files(settings)
     fast = home_without_zip() if master.startswith("local") else contextlib.nullcontext()
     with fast, secrets_in_a_file({**defaults, **settings}) as shown:
         conf = SparkConf().setMaster(master).setAppName("headrace").setAll(list(shown.items()))
-        _launch_java(conf)
-        with _told_when_master_is_away(master):
-            return SparkSession.builder.config(conf=conf).getOrCreate()
+        with held_back() as said, _told_when_master_is_away(master):
+            try:
+                _launch_java(conf)
+                return SparkSession.builder.config(conf=conf).getOrCreate()
+            except Exception as error:
+                _forget_dead_java()
+                raise start_failure(error, master, said.taken()) from None
 
 
 def _launch_java(conf: SparkConf) -> None:
@@ -154,6 +167,15 @@ def _launch_java(conf: SparkConf) -> None:
         with filtered_output() as output:
             gateway = launch_gateway(conf, {"stderr": output})  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _forget_dead_java() -> None:
+    """A JVM that ended while it started must not be asked again."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            java.wait(_DYING_S)
+            SparkContext._gateway = SparkContext._jvm = None
 
 
 def _of_another_thread() -> SparkSession | None:
