@@ -53,12 +53,13 @@ def test_ctrl_c_leaves_no_traceback_and_spark_goes_on(tmp_path: Path) -> None:
         terminal.type("\x03")
         shown = terminal.wait_for("the statement was ended")
         shown += terminal.wait_for("headrace SQL>")
-        # while a query runs, on the same JVM
-        terminal.type("SELECT a FROM endless;\r")
-        shown += terminal.wait_for("| +I |")
-        terminal.type("\x03")
-        shown += terminal.wait_for("the statement was ended")
-        shown += terminal.wait_for("headrace SQL>")
+        # while a query runs, on the same JVM: before its first batch, and in one
+        for moment in ("| op |", "| +I |", "| +I |"):
+            terminal.type("SELECT a FROM endless;\r")
+            shown += terminal.wait_for(moment)
+            terminal.type("\x03")
+            shown += terminal.wait_for("the statement was ended")
+            shown += terminal.wait_for("headrace SQL>")
         terminal.type("SELECT 'done' AS late;\r")
         shown += terminal.wait_for("Received a total of 1 row")
         assert _java_of(terminal) == java

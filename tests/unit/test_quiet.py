@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import logging
+import socketserver
 
 import pytest
 
-from headrace.hosts.spark.quiet import ToldElsewhere, _worth_telling, quiet_callbacks
+from headrace.hosts.spark.quiet import (
+    ToldElsewhere,
+    _worth_telling,
+    quiet_accumulators,
+    quiet_callbacks,
+)
 
 START = b"""\
 WARNING: Using incubator modules: jdk.incubator.vector
@@ -61,6 +67,24 @@ During handling of the above exception, another exception occurred:
 """
     + END_OF_FILE.replace(b"EOFError\n", b"ConnectionResetError: [Errno 104] reset by peer\n")
 )
+TOO_LATE = b"""\
+Traceback (most recent call last):
+  File "/x/site-packages/pyspark/util.py", line 822, in local_connect_and_auth
+    sock.connect(sock_path)
+FileNotFoundError: [Errno 2] No such file or directory
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+  File "/x/site-packages/pyspark/sql/streaming/python_streaming_source_runner.py", line 313, in m
+    with get_sock_file_to_executor(timeout=None) as sock_file:
+  File "/root/.pyenv/versions/3.11.7/lib/python3.11/contextlib.py", line 137, in __enter__
+    return next(self.gen)
+  File "/x/site-packages/pyspark/util.py", line 828, in local_connect_and_auth
+    raise PySparkRuntimeError(
+pyspark.errors.exceptions.base.PySparkRuntimeError: [CANNOT_OPEN_SOCKET] Can not open socket: ...
+"""
 
 
 def told(text: bytes) -> bytes:
@@ -80,6 +104,10 @@ def test_every_way_in_which_a_cut_off_worker_ends_is_dropped(text: bytes) -> Non
     of_users = text.replace(b"/pyspark/serializers.py", b"/mine/serializers.py")
     assert b"mine/serializers.py" in told(of_users)
     assert told(END_OF_FILE.replace(b"EOFError\n", b"ValueError: mine\n")).endswith(b"mine\n")
+
+
+def test_a_process_of_a_source_whose_query_was_stopped_before_it_came_is_dropped() -> None:
+    assert told(TOO_LATE + b"world\n") == b"world\n"
 
 
 def test_workers_that_are_cut_off_together_mix_what_they_write() -> None:
@@ -117,3 +145,32 @@ def test_py4j_logs_only_what_nobody_else_tells(name: str, caplog: pytest.LogCapt
     assert "somebody else's" in caplog.text
     assert "of a batch" not in caplog.text
     assert len(caplog.records) == 1
+
+
+def test_ctrl_c_in_a_call_of_py4j_is_told_by_the_statement_that_ended_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    quiet_callbacks()
+    call = (
+        "try:\n    raise KeyboardInterrupt\nexcept KeyboardInterrupt:\n    logging.exception(text)"
+    )
+    for file, text in (("/x/py4j/java_gateway.py", "of py4j"), ("/x/pipeline.py", "of a user")):
+        exec(compile(call, file, "exec"), {"logging": logging, "text": text})
+    assert [record.message for record in caplog.records] == ["of a user"]
+
+
+def test_accumulators_whose_connection_is_cut_off_are_no_news(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socketserver.TCPServer(
+        ("127.0.0.1", 0), socketserver.BaseRequestHandler, bind_and_activate=False
+    ) as server:
+        quiet_accumulators(server)
+        for error in (EOFError(), ConnectionResetError(), ValueError("of Spark")):
+            try:
+                raise error
+            except Exception:
+                server.handle_error(server.socket, ("127.0.0.1", 1))
+    told = capsys.readouterr().err
+    assert told.count("Traceback") == 1
+    assert "of Spark" in told

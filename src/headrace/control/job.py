@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.common.clock import wall_clock
+from headrace.common.interruptible import InterruptibleEvent
 from headrace.common.job_status import JobStatus
 from headrace.control.job_state import check_transition, is_terminal
 from headrace.control.metrics import JobMetrics
@@ -113,7 +114,7 @@ class Job:
         self._stopping: bool | None = None  # None, or whether to drain
         self.last_savepoint: LastSavepoint | None = None
         self._wake = threading.Event()  # ends the pause before a new attempt
-        self._ended = threading.Event()
+        self._ended = InterruptibleEvent()
         # Spark itself has ended: this process can do no more, another one could
         self.driver_is_lost = False
 

@@ -18,7 +18,8 @@ class CloseableIterator:
     """
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Any] = queue.Queue()
+        # the simple one: of the other, Ctrl-C may leave the lock behind (common/interruptible.py)
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cancel: Callable[[], None] = lambda: None
         self._error: BaseException | None = None
         # the client of the job that fills this iterator

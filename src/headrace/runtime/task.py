@@ -79,7 +79,18 @@ class Task:
         store: PageStore,
         *,
         clock: Callable[[], int] = processing_time,
+        heed_stop: Callable[[], None] = lambda: None,
     ) -> None:
+        """One subtask.
+
+        Args:
+            stage: what it runs.
+            subtask: its number.
+            store: of its state.
+            clock: processing time in epoch milliseconds.
+            heed_stop: called between two steps of a batch; raises if the batch is to end now.
+        """
+        self._heed_stop = heed_stop
         self.stage = stage
         self.subtask = subtask
         self.store = store
@@ -139,6 +150,7 @@ class Task:
             times.begin(wall_clock())
             self._begin(batch_id, attempt)
             for _ in steps:
+                self._heed_stop()
                 full = self.outbox.take_full()
                 if full:
                     times.watch.switch(times.blocked)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.interruptible import InterruptibleEvent
 from headrace.common.job_client import JobClient
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.collecting import collecting_end
@@ -34,7 +35,7 @@ class CollectedLines(CloseableIterator):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ready = threading.Event()
+        self.ready = InterruptibleEvent()
 
     def add(self, records: list[Any]) -> None:
         """Lines of a committed batch."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from headrace.cli.sql.progress import ProgressLine, QueryProgress
+from headrace.cli.sql.progress import ProgressLine, StatementProgress
 from headrace.spi.executor import WorkDone
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ class Query:
     def __init__(self, done: WorkDone) -> None:
         self.now = 100.0
         self.job = Job(done)
-        self.progress = QueryProgress(cast("JobHandle", self.job), lambda: self.now)
+        self.progress = StatementProgress(
+            lambda: [cast("JobHandle", self.job)], clock=lambda: self.now
+        )
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,12 @@ from headrace.connectors.kafka.transaction_admin import TransactionAdmin
 from headrace.connectors.postgres.client import PostgresClient
 from headrace.connectors.redis import client as redis_client
 from headrace.connectors.redis.client import RedisClient
-from headrace.errors import ConnectorError
+from headrace.errors import ConfigurationError, ConnectorError
 from headrace.formats import schema_registry
 from headrace.formats.schema_registry import SchemaRegistryClient
 from headrace.io import waiting
 from headrace.io.server_calls import Retries
+from headrace.table import EnvironmentSettings, TableEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,3 +123,40 @@ def test_who_waits_says_so_and_keeps_to_its_limit(
     (wait,) = waits  # one line, however often the server was called
     assert address in wait.what
     assert wait.limit.startswith("for ")
+
+
+# --- whole programs: all that is tried, from the first statement to the end of the job ----------
+
+TABLES = {
+    "kafka": """CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'clicks',
+        'properties.bootstrap.servers' = '{at}', 'properties.default.api.timeout.ms' = '1000',
+        'scan.startup.mode' = 'earliest-offset', 'format' = 'json')""",
+    "jdbc": """CREATE TABLE t (a INT) WITH ('connector' = 'jdbc', 'table-name' = 't',
+        'url' = 'jdbc:postgresql://{at}/db', 'connection.max-retry-timeout' = '1 s')""",
+}
+STATEMENTS = {"source": "SELECT a FROM t", "sink": "INSERT INTO t VALUES (1)"}
+
+
+@pytest.mark.parametrize("use", STATEMENTS)
+@pytest.mark.parametrize("connector", TABLES)
+def test_a_statement_keeps_to_the_limit_of_its_table(
+    address: str, connector: str, use: str, waits: list[Any]
+) -> None:
+    pytest.importorskip({"kafka": "confluent_kafka", "jdbc": "psycopg"}[connector])
+    settings = EnvironmentSettings(Configuration.from_dict({"headrace.execution.host": "local"}))
+    tables = TableEnvironment.create(settings)
+    tables.execute_sql(TABLES[connector].format(at=address))
+    start = time.monotonic()
+    with pytest.raises(ConnectorError, match=address):
+        list(tables.execute_sql(STATEMENTS[use]).collect())
+    assert time.monotonic() < start + FAR_BELOW_THE_CLIENTS_OWN_S
+    assert all(wait.limit.startswith("for ") for wait in waits)
+
+
+def test_a_database_is_not_given_up_within_a_second() -> None:
+    settings = EnvironmentSettings(Configuration.from_dict({"headrace.execution.host": "local"}))
+    tables = TableEnvironment.create(settings)
+    text = TABLES["jdbc"].format(at="127.0.0.1:1").replace("1 s", "999 ms")
+    tables.execute_sql(text)
+    with pytest.raises(ConfigurationError, match="999 ms"):
+        tables.execute_sql("SELECT a FROM t")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from headrace.cli.sql import jobs
 from headrace.cli.sql.dispatched import DispatchedSession
 from headrace.cli.sql.display import ShownJob
+from headrace.cli.sql.progress import StatementProgress
 from headrace.cli.sql.settings import (
     RUNTIME_MODE,
     VERBOSE,
@@ -25,6 +26,8 @@ from headrace.cli.sql.settings import (
 from headrace.cli.sql.statement_sets import OpenStatementSet, not_ended, not_open
 from headrace.cli.targets import LocalJobs, RemoteJobs
 from headrace.common.configuration import Configuration, effective_configuration
+from headrace.common.interruptible import UndisturbedCall
+from headrace.common.options import OPTIONS
 from headrace.control.job import running_jobs
 from headrace.control.registry import JobRegistry
 from headrace.errors import (
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 30.0
 _SAVEPOINTS = "execution.checkpointing.savepoint-dir"
+_LOOK_S = 0.1
 _WAIT_FOR_INSERTS = "table.dml-sync"
 
 
@@ -94,6 +98,7 @@ class SqlClient:
         # jobs of INSERTs that nobody waits for, until their end has been told
         self._jobs: list[JobHandle] = []
         self.has_started_jobs = False
+        self._place = ("<statement>", 1)  # of the statement that is executed
         self._set_of_inserts: OpenStatementSet | None = None
         self._dispatcher = dispatcher
         self._dispatched = None if dispatcher is None else DispatchedSession(dispatcher)
@@ -114,11 +119,8 @@ class SqlClient:
         """
         with placed_errors(statement, source), self._ending_jobs():
             parsed = parsed_statement(statement.placed)
-            _called_from(
-                source or "<statement>",
-                statement.line,
-                lambda: self._execute(parsed, statement.text),
-            )
+            self._place = (source or "<statement>", statement.line)
+            _called_from(*self._place, lambda: self._execute(parsed, statement.text))
 
     def _execute(self, statement: s.SqlStatement, text: str) -> None:
         if self._set_of_inserts is not None:
@@ -153,7 +155,7 @@ class SqlClient:
             case _:
                 if self._dispatched is not None:
                     _refuse_other_jobs(statement)
-                self._show(execute(self.env, statement))
+                self._show(self._done(lambda: execute(self.env, statement)))
                 if self._dispatched is not None:
                     self._dispatched.executed(statement, text)
 
@@ -167,7 +169,37 @@ class SqlClient:
         elif self._dispatched is not None:
             self._dispatch(self._dispatched, ended.text)
         else:
-            self._show(self.env._run_inserts(ended.inserts))
+            inserts = ended.inserts
+            self._show(self._done(lambda: self.env._run_inserts(inserts)))
+
+    def _done(self, call: Callable[[], TableResult]) -> TableResult:
+        """What a call gives that may start Spark and a job, or even wait for its end.
+
+        Ctrl-C ends the waiting; a job that the call still starts ends at once.
+        """
+        before = set(running_jobs())
+        starts_spark = self._runs_on_spark() and not self.has_started_jobs
+        progress = StatementProgress(
+            lambda: [job for job in running_jobs() if job not in before],
+            "Spark starts" if starts_spark else "",
+        )
+        results: list[TableResult] = []
+        place = self._place
+        working = UndisturbedCall(
+            lambda: _called_from(*place, lambda: results.append(call())),
+            "headrace-sql-statement",
+            lambda _: _cancel_jobs_of(results),
+        )
+        try:
+            working.begin()
+            with self.display.waiting(progress) as line:
+                while not working.wait(_LOOK_S):
+                    line.look()
+        except BaseException:
+            working.give_up()
+            raise
+        working.result()
+        return results[0]
 
     def check_ended(self) -> None:
         """Refuse to leave INSERTs behind that wait for END.
@@ -284,6 +316,9 @@ class SqlClient:
         """The options with those of variables and of the file behind them."""
         return effective_configuration(self.env.get_config().get_configuration())
 
+    def _runs_on_spark(self) -> bool:
+        return str(self._effective().get(OPTIONS["headrace.execution.host"])).lower() == "spark"
+
     def _known_jobs(self) -> Jobs:
         if self._dispatcher is not None:
             return RemoteJobs(self._dispatcher)
@@ -313,9 +348,10 @@ class SqlClient:
         if waiting:
             self.display.note(f"waiting for the end of {_count(waiting)}; Ctrl-C cancels")
         try:
-            for job in waiting:
-                while not job.wait(0.2):
-                    pass
+            with self.display.waiting(StatementProgress(lambda: waiting)) as line:
+                for job in waiting:
+                    while not job.wait(_LOOK_S):
+                        line.look()
         except KeyboardInterrupt:
             self.cancel_jobs()
             raise
@@ -360,6 +396,13 @@ def _refuse_other_jobs(statement: s.SqlStatement) -> None:
             "with a dispatcher, CREATE TABLE AS and EXECUTE PLAN are not supported",
             fix="CREATE TABLE, then INSERT INTO it",
         )
+
+
+def _cancel_jobs_of(results: list[TableResult]) -> None:
+    """End jobs that began when their statement had been ended already."""
+    for client in (result.get_job_client() for result in results):
+        if client is not None:
+            client.cancel()
 
 
 def _is_insert(result: TableResult) -> bool:

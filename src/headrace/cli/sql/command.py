@@ -155,7 +155,11 @@ class _Invocation:
         from headrace.cli.sql.prompt import clear_terminal
 
         options = effective_configuration(Configuration.from_dict(dict(settings))).to_dict()
-        display = JsonDisplay() if self._as_json else TextDisplay(full_screen=self._at_terminal)
+        display = (
+            JsonDisplay()
+            if self._as_json
+            else TextDisplay(full_screen=self._at_terminal, redraws=sys.stdout.isatty())
+        )
         return SqlClient(
             options,
             display,

@@ -19,7 +19,7 @@ from headrace.table.tableau import Tableau
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from headrace.cli.sql.progress import QueryProgress
+    from headrace.cli.sql.progress import StatementProgress
     from headrace.cli.sql.settings import DisplaySettings
     from headrace.common.types import Row
     from headrace.datastream.closeable_iterator import CloseableIterator
@@ -50,6 +50,10 @@ class ResultDisplay(Protocol):
 
     def query(self, result: TableResult, how: DisplaySettings) -> None:
         """Lines of a job, until it ends or the user ends it: KeyboardInterrupt."""
+        ...
+
+    def waiting(self, progress: StatementProgress) -> ProgressLine:
+        """A line for as long as a statement is waited for."""
         ...
 
     def submitted(self, job: ShownJob) -> None:
@@ -93,10 +97,12 @@ class TextDisplay:
 
     Args:
         full_screen: whether there is a terminal on which tables can change in place.
+        redraws: whether there is a terminal at least, whose last line can be drawn again.
     """
 
-    def __init__(self, *, full_screen: bool) -> None:
+    def __init__(self, *, full_screen: bool, redraws: bool = False) -> None:
         self._full_screen = full_screen
+        self._redraws = redraws or full_screen
 
     def ok(self) -> None:
         """A statement with nothing to show is done."""
@@ -121,7 +127,11 @@ class TextDisplay:
         elif how.streaming or how.mode == "changelog":
             _print_changes(result, how)
         else:
-            _print_all(result, how, progress_of(result) if self._full_screen else None)
+            _print_all(result, how, progress_of(result) if self._redraws else None)
+
+    def waiting(self, progress: StatementProgress) -> ProgressLine:
+        """A line for as long as a statement is waited for, where it can be drawn again."""
+        return ProgressLine(progress if self._redraws else None)
 
     def submitted(self, job: ShownJob) -> None:
         """A job runs, and nobody waits for it."""
@@ -158,7 +168,9 @@ def _print_changes(result: TableResult, how: DisplaySettings) -> None:
     put(f"{table.border()}\nReceived a total of {_rows(count)}" if count else "no rows")
 
 
-def _print_all(result: TableResult, how: DisplaySettings, progress: QueryProgress | None) -> None:
+def _print_all(
+    result: TableResult, how: DisplaySettings, progress: StatementProgress | None
+) -> None:
     """The lines of a bounded query, when all are there: in BATCH mode they only add."""
     begin = time.monotonic()
     table = _table_for(result, how)

@@ -15,6 +15,7 @@ import math
 from typing import TYPE_CHECKING
 
 from headrace.cli.sql.display import ShownJob, put, rows_of
+from headrace.cli.sql.progress import ProgressLine
 from headrace.common import data_types as t
 from headrace.common.types import Row
 from headrace.table.cell_texts import cell_text
@@ -22,6 +23,7 @@ from headrace.table.cell_texts import cell_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from headrace.cli.sql.progress import StatementProgress
     from headrace.cli.sql.settings import DisplaySettings
     from headrace.common.data_types import DataType
     from headrace.common.opaque import JsonObject
@@ -52,6 +54,10 @@ class JsonDisplay:
     def query(self, result: TableResult, how: DisplaySettings) -> None:
         """Lines of a job as they come."""
         self._put_rows(result, how.zone)
+
+    def waiting(self, progress: StatementProgress) -> ProgressLine:
+        """Programs have no use for it."""
+        return ProgressLine(None)
 
     def submitted(self, job: ShownJob) -> None:
         """A job runs, and nobody waits for it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import decimal
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -45,17 +45,17 @@ class DatabaseTable:
         conninfo: the database.
         table: its name as SQL.
         lines: the columns, named as in the database.
-        attempts: how often a call is tried.
+        retries: the patience with a database that is away.
     """
 
     conninfo: str
     table: str
     lines: RowDataTypeInfo
-    attempts: int = 4
+    retries: Retries = field(default_factory=lambda: Retries(attempts=4))
 
     def client(self) -> PostgresClient:
         """A client, of this process."""
-        return PostgresClient(self.conninfo, f"table {self.table}", Retries(attempts=self.attempts))
+        return PostgresClient(self.conninfo, f"table {self.table}", self.retries)
 
     def select(self, where: str = "") -> str:
         """The statement that asks for lines."""

@@ -31,14 +31,22 @@ from headrace.spi.table_connector import (
 )
 
 if TYPE_CHECKING:
+    from headrace.common.config_options import ConfigOption
+    from headrace.common.opaque import OptionValue
     from headrace.spi.table_connector import TableDefinition, TableOptions
 
+_SHORTEST_MS = 1000
 URL = option("url", doc="jdbc:postgresql://host:5432/name")
 TABLE = option("table-name", doc="as SQL writes it: orders, sales.orders")
 DRIVER = option("driver", doc="accepted: there is no Java")
 USER = option("username", doc="who connects")
 PASSWORD = option("password", doc="of the user")
-TIMEOUT = option("connection.max-retry-timeout", "duration", 60_000, "accepted without effect")
+TIMEOUT = option(
+    "connection.max-retry-timeout",
+    "duration",
+    60_000,
+    "how long a database that does not answer is waited for, with all tries; 1 s at least",
+)
 PART_COLUMN = option("scan.partition.column", doc="a column of numbers to cut the table by")
 PART_COUNT = option("scan.partition.num", "int", doc="how many parts")
 PART_LOWER = option("scan.partition.lower-bound", "int", doc="the smallest number")
@@ -79,8 +87,8 @@ class JdbcTables(TableConnector):
     def source(self, definition: TableDefinition) -> TableSource:
         options = self.checked(definition)
         lines = definition.lines(Changes.INSERT)
-        attempts = int(options.get(LOOKUP_RETRIES)) + 1
-        table = DatabaseTable(_conninfo(options), str(options.get(TABLE)), lines, attempts)
+        retries = _retries(options, LOOKUP_RETRIES)
+        table = DatabaseTable(_conninfo(options), str(options.get(TABLE)), lines, retries)
         source = DatabaseSource(table, _parts(options, definition), int(options.get(FETCH)))
         rules = _rules(options)
         return TableSource(source, lookup=lambda keys: DatabaseLookup(table, keys, rules))
@@ -88,7 +96,7 @@ class JdbcTables(TableConnector):
     def sink(self, definition: TableDefinition) -> TableSink:
         options = self.checked(definition)
         conninfo, table = _conninfo(options), str(options.get(TABLE))
-        retries = Retries(attempts=int(options.get(SINK_RETRIES)) + 1)
+        retries = _retries(options, SINK_RETRIES)
         columns = definition.columns.field_names()
         info = definition.columns.to_type_info()
         parallelism = options.get(PARALLELISM)
@@ -103,6 +111,17 @@ class JdbcTables(TableConnector):
 
 def _upserts(changes: Changes) -> Changes:
     return changes & Changes.UPSERT
+
+
+def _retries(options: TableOptions, again: ConfigOption[OptionValue]) -> Retries:
+    within_ms = int(options.get(TIMEOUT))
+    if within_ms < _SHORTEST_MS:
+        raise ConfigurationError(
+            f"{TIMEOUT.key} is {within_ms} ms, and databases are not given up that fast",
+            where=f"table {options.table}",
+            fix="use 1 s or more",
+        )
+    return Retries(attempts=int(options.get(again)) + 1, within_s=within_ms / 1000)
 
 
 def _conninfo(options: TableOptions) -> str:

@@ -6,6 +6,7 @@ Next: table.py (what the target looks like), writer.py, committer.py
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,6 +43,9 @@ _DEFAULTS = {
     "keepalives_idle": "30",
     "tcp_user_timeout": "60000",
 }
+
+# libpq makes more of less
+_SHORTEST_CONNECT_S = 2
 
 # Naive timestamps mean UTC, whatever the server's zone; rows come out of a staging table in the
 # order in which they went in.
@@ -80,7 +84,7 @@ class PostgresClient(ServerClient["Connection"]):
 
     def __init__(self, conninfo: str, place: str, retries: Retries) -> None:
         self._psycopg = psycopg_module()
-        self._conninfo = self._with_defaults(conninfo)
+        self._conninfo = self._with_defaults(conninfo, retries.within_s)
         where = f"{place} of {without_password(conninfo)}"
         super().__init__(where, retries, self._psycopg.Error, longest_try_s=self._connect_s())
 
@@ -119,9 +123,13 @@ class PostgresClient(ServerClient["Connection"]):
         # With the process id: a connection must not be used on both sides of a fork.
         return os.getpid(), self._conninfo
 
-    def _with_defaults(self, conninfo: str) -> str:
+    def _with_defaults(self, conninfo: str, within_s: float | None) -> str:
         given = self._psycopg.conninfo.conninfo_to_dict(conninfo)
-        text: str = self._psycopg.conninfo.make_conninfo(**{**_DEFAULTS, **given})
+        defaults = dict(_DEFAULTS)
+        if within_s is not None:  # one try must not take longer than all of them may
+            longest_s = min(float(defaults["connect_timeout"]), within_s)
+            defaults["connect_timeout"] = str(max(_SHORTEST_CONNECT_S, math.ceil(longest_s)))
+        text: str = self._psycopg.conninfo.make_conninfo(**{**defaults, **given})
         return text
 
     def _connect_s(self) -> float | None:

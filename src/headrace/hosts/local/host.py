@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from headrace.common.clock import hold_processing_time, processing_time, wall_clock
-from headrace.errors import ConnectorError, UnsupportedStepError
+from headrace.errors import ConnectorError, JobError, UnsupportedStepError
 from headrace.hosts.alignment import Board
 from headrace.hosts.local.database import FOLDER, Database, EpochPlan
 from headrace.hosts.local.positions import restored_positions, save_positions
@@ -29,11 +29,11 @@ from headrace.runtime.task import VERSION_KEY
 from headrace.spi.host import Carriage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headrace.common.opaque import JsonValue
     from headrace.hosts.alignment import SplitGate
-    from headrace.hosts.local.sources import LocalSourceAdapter
+    from headrace.hosts.local.sources import LocalSourceAdapter, Part
     from headrace.plan.physical import PhysicalPlan
     from headrace.spi.host import (
         Beginning,
@@ -132,7 +132,7 @@ class LocalRun:
         self._on_epoch = on_epoch
         self._limit = records_per_epoch
         self._interval_s = interval_s
-        self._stages = LocalStages(plan, database.store, processing_time)
+        self._stages = LocalStages(plan, database.store, processing_time, self._heed_stop)
         self._adapters = [ADAPTERS.of(each.source) for each in plan.sources]
         self._sources: list[Source] = []  # opened copies
         self._positions: list[JsonValue] = []
@@ -333,12 +333,16 @@ class LocalRun:
         for adapter, source, position in self._each():
             adapter.commit(source, position)
 
+    def _heed_stop(self) -> None:
+        if self._stopped:
+            raise JobError("the job was cancelled in the middle of an epoch")
+
     def _work(self, plan: EpochPlan) -> EpochResults:
         # a repeated epoch begins where and when it began before, whatever the source calls its
         # beginning now
         hold_processing_time(plan.planned_ms)
-        inputs = [
-            [list(adapter.read(source, start, end))]
+        inputs: list[list[Iterable[Part]]] = [
+            [adapter.read(source, start, end)]  # read as it is processed: an epoch may be all
             for adapter, source, start, end in zip(
                 self._adapters, self._sources, plan.starts, plan.ends, strict=True
             )

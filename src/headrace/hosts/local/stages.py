@@ -41,6 +41,7 @@ class LocalStages:
         plan: what is run.
         store_of: the store of (stage, subtask).
         clock: processing time in epoch milliseconds.
+        heed_stop: called while an epoch runs; raises if it is to end now.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class LocalStages:
         plan: PhysicalPlan,
         store_of: Callable[[int, int], PageStore],
         clock: Callable[[], int],
+        heed_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self._plan = plan
+        self._heed_stop = heed_stop
         self._store_of = store_of
         self._clock = clock
         self.tasks: dict[tuple[int, int], Task] = {}
@@ -57,7 +60,7 @@ class LocalStages:
     def run(
         self,
         epoch: int,
-        inputs: Iterable[list[list[Part]]],
+        inputs: Iterable[list[Iterable[Part]]],
         *,
         commands: Iterable[str] = (),
         active: Iterable[str] = (),
@@ -102,7 +105,9 @@ class LocalStages:
         note_task(TaskAtWork.of(stage, place[1]))
         if place not in self.tasks:
             copied = pickle.loads(cloudpickle.dumps(stage))  # as a worker gets it
-            self.tasks[place] = Task(copied, place[1], store(), clock=self._clock)
+            self.tasks[place] = Task(
+                copied, place[1], store(), clock=self._clock, heed_stop=self._heed_stop
+            )
         return self.tasks[place]
 
     def forget(self) -> None:

@@ -22,6 +22,7 @@ from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from socketserver import BaseServer
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -39,6 +40,8 @@ _CHATTER = re.compile(
 
 # How a worker ends whose job was stopped: the JVM closed the connection.
 _CUT_OFF = (b"BrokenPipeError", b"EOFError", b"ConnectionResetError")
+# ... or before it was there: a source's process is still starting when its query is stopped.
+_CAME_TOO_LATE = b" in local_connect_and_auth\n"
 _NOT_USERS = re.compile(
     rb'[/"](pyspark|py4j|headrace/(hosts|runtime))/|<frozen |/lib/python3\.\d+/[^/]+\.py"'
 )
@@ -59,6 +62,46 @@ def filtered_output() -> Iterator[int]:
         os.close(writer)
 
 
+class Kept:
+    """What the JVM says while it starts: told when it has started, taken when it has not."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Keep what is said from now on."""
+        with self._lock:
+            self._lines = []
+
+    def keep(self, line: bytes) -> bool:
+        """Keep a line; False if it is to be told."""
+        with self._lock:
+            if self._lines is not None:
+                self._lines.append(line)
+            return self._lines is not None
+
+    def taken(self) -> list[str]:
+        """The lines so far; what is said behind them is told."""
+        with self._lock:
+            lines, self._lines = self._lines or [], None
+        return [line.decode(errors="replace") for line in lines]
+
+
+_kept = Kept()
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[Kept]:
+    """While this is open, what the JVM says is kept; what nobody has taken is told at the end."""
+    _kept.begin()
+    try:
+        yield _kept
+    finally:
+        for line in _kept.taken():
+            _tell(line)
+
+
 def quiet_running(session: SparkSession) -> None:
     """The same for a Spark that the user started: what processes it starts from now on say.
 
@@ -68,6 +111,7 @@ def quiet_running(session: SparkSession) -> None:
     if context in _filtered:
         return
     _filtered.add(context)
+    quiet_accumulators(context._accumulatorServer)
     jvm = context._jvm
     assert jvm is not None
     with tempfile.TemporaryDirectory(prefix="headrace-output-") as folder:
@@ -78,6 +122,20 @@ def quiet_running(session: SparkSession) -> None:
         os.set_blocking(reader, True)
     jvm.java.lang.System.setErr(writer)
     _filter_in_background(reader)
+
+
+def quiet_accumulators(server: BaseServer) -> None:
+    """Let the server that takes Spark's accumulators be silent when its connection is cut off.
+
+    The JVM closes it when a batch is interrupted while it is used, and opens another one.
+    """
+    tell = server.handle_error
+
+    def handle_error(request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            tell(request, client_address)  # type: ignore[arg-type]
+
+    server.handle_error = handle_error  # type: ignore[method-assign]
 
 
 _filtered: WeakSet[SparkContext] = WeakSet()
@@ -92,9 +150,14 @@ def _filter_in_background(reader: int) -> None:
 def _pass_on(reader: int) -> None:
     with os.fdopen(reader, "rb") as lines:
         for line in _worth_telling(lines):
-            with contextlib.suppress(ValueError, OSError):  # the terminal is gone
-                sys.__stderr__.write(line.decode(errors="replace"))  # type: ignore[union-attr]
-                sys.__stderr__.flush()  # type: ignore[union-attr]
+            if not _kept.keep(line):
+                _tell(line.decode(errors="replace"))
+
+
+def _tell(line: str) -> None:
+    with contextlib.suppress(ValueError, OSError):  # the terminal is gone
+        sys.__stderr__.write(line)  # type: ignore[union-attr]
+        sys.__stderr__.flush()  # type: ignore[union-attr]
 
 
 def _worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -134,6 +197,8 @@ def _is_frame(line: bytes) -> bool:
 def _is_of_cut_off_worker(traceback: list[bytes]) -> bool:
     """Whether a worker only found that nobody waits for its results: its job was stopped."""
     files = [line for line in traceback if _is_frame(line)]
+    if files and files[-1].endswith(_CAME_TOO_LATE):
+        return True
     return traceback[-1].startswith(_CUT_OFF) and all(_NOT_USERS.search(line) for line in files)
 
 
@@ -155,16 +220,21 @@ class ToldElsewhere(Exception):
 
 
 def quiet_callbacks() -> None:
-    """Keep `ToldElsewhere` out of py4j's log; other errors of callbacks stay in it.
+    """Keep `ToldElsewhere` and Ctrl-C out of py4j's log; errors of callbacks stay in it.
 
     What it says of its connections, at level INFO, is shown to those who ask py4j's log for it.
     """
     py4j = logging.getLogger("py4j")
     if py4j.level == logging.NOTSET:
         py4j.setLevel(logging.WARNING)
-    for name in ("py4j.clientserver", "py4j.java_gateway"):
+    # py4j gives the traceback of Ctrl-C to the log that all others pass their own on to
+    for name in ("py4j.clientserver", "py4j.java_gateway", None):
         logging.getLogger(name).addFilter(_is_news)  # the same filter twice is one
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], ToldElsewhere))
+    if not record.exc_info:
+        return True
+    is_py4js = f"{os.sep}py4j{os.sep}" in record.pathname
+    is_ctrl_c = is_py4js and isinstance(record.exc_info[1], KeyboardInterrupt)
+    return not (is_ctrl_c or isinstance(record.exc_info[1], ToldElsewhere))

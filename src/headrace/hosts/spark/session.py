@@ -12,8 +12,10 @@ import logging
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +24,17 @@ from pyspark.errors import AnalysisException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from headrace.common.interruptible import undisturbed
 from headrace.errors import EnvironmentSetupError
 from headrace.hosts.spark.fast_start import home_without_zip, java_options
 from headrace.hosts.spark.protection import secrets_in_a_file
-from headrace.hosts.spark.quiet import filtered_output, quiet_callbacks, quiet_running
-from headrace.hosts.spark.undisturbed import untouched_by_ctrl_c
+from headrace.hosts.spark.quiet import (
+    filtered_output,
+    held_back,
+    quiet_callbacks,
+    quiet_running,
+)
+from headrace.hosts.spark.start_failures import check_files, start_failure
 from headrace.io.waiting import at_most, told_when_long
 
 if TYPE_CHECKING:
@@ -45,12 +53,14 @@ _LOCAL_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.streaming.ui.enabled": "false",
+    "spark.python.daemon.module": "headrace.hosts.spark.daemon",
 }
 # Over TCP every call into a Python worker waits 40 ms for a delayed acknowledgement (decision
 # 0007).  Local Spark only: a cluster's temporary directories may be too long for such a socket.
 _UNIX_SOCKETS = "spark.python.unix.domain.socket"
 _LONGEST_SOCKET_FOLDER = 61
 _MASTER_S = 60.0  # Spark's own: three tries of 20 s
+_DYING_S = 1.0  # of a JVM that has said why it ends
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Settings of every job's session.
 _JOB_SETTINGS = {
@@ -67,6 +77,8 @@ _JOB_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "true",
+    # Spark would wait without a limit for a batch that does not end when it is interrupted
+    "spark.sql.streaming.stopTimeout": "30s",
 }
 
 # On a local disk Spark's default way to write checkpoint files forks a process for every look at a
@@ -95,19 +107,32 @@ def base_session(settings: Mapping[str, str], master: str) -> SparkSession:
         master: Spark's master URL, such as ``local[2]`` or ``spark://host:7077``.
     """
     quiet_callbacks()
-    active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession() or _of_another_thread()
     if active is not None:
         return active
     check_java()
     progress.info("starting Spark (%s)", master)
     # Workers must run this interpreter, or they miss the packages of its virtual environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = untouched_by_ctrl_c(lambda: _started(settings, master))
+    # A start that Ctrl-C tears apart takes away what its JVM needs next, and the JVM ends with a
+    # traceback.  pyspark, too, has Ctrl-C cancel whatever Spark does for this process where its
+    # context is made by the main thread: here only what the user waits for ends.
+    session = undisturbed(lambda: _ready(settings, master), "headrace-spark-start")
     _make_active(session)
-    session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
-    _silence_expected_errors(session)
-    if not master.startswith("local"):
-        ship_package(session)
+    return session
+
+
+_one_at_a_time = threading.Lock()
+
+
+def _ready(settings: Mapping[str, str], master: str) -> SparkSession:
+    """A session for jobs."""
+    with _one_at_a_time:
+        session = _started(settings, master)
+        session.sparkContext.setLogLevel(settings.get("spark.log.level", "ERROR"))
+        _silence_expected_errors(session)
+        if not master.startswith("local"):
+            ship_package(session)
     return session
 
 
@@ -123,12 +148,17 @@ def _started(settings: Mapping[str, str], master: str) -> SparkSession:
         # of two contradicting options Java takes the last: the user's
         defaults[_JAVA_OPTIONS] = f"{java_options()} {settings.get(_JAVA_OPTIONS, '')}".strip()
         settings = {key: value for key, value in settings.items() if key != _JAVA_OPTIONS}
+    check_files(settings)
     fast = home_without_zip() if master.startswith("local") else contextlib.nullcontext()
     with fast, secrets_in_a_file({**defaults, **settings}) as shown:
         conf = SparkConf().setMaster(master).setAppName("headrace").setAll(list(shown.items()))
-        _launch_java(conf)
-        with _told_when_master_is_away(master):
-            return SparkSession.builder.config(conf=conf).getOrCreate()
+        with held_back() as said, _told_when_master_is_away(master):
+            try:
+                _launch_java(conf)
+                return SparkSession.builder.config(conf=conf).getOrCreate()
+            except Exception as error:
+                _forget_dead_java()
+                raise start_failure(error, master, said.taken()) from None
 
 
 def _launch_java(conf: SparkConf) -> None:
@@ -137,6 +167,21 @@ def _launch_java(conf: SparkConf) -> None:
         with filtered_output() as output:
             gateway = launch_gateway(conf, {"stderr": output})  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _forget_dead_java() -> None:
+    """A JVM that ended while it started must not be asked again."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            java.wait(_DYING_S)
+            SparkContext._gateway = SparkContext._jvm = None
+
+
+def _of_another_thread() -> SparkSession | None:
+    """The session that this process has, which is active in the thread that has started it."""
+    session = SparkSession._instantiatedSession
+    return None if session is None or session._sc._jsc is None else session
 
 
 def _make_active(session: SparkSession) -> None:

@@ -14,6 +14,7 @@ from headrace.hosts.spark.quiet import ToldElsewhere, quiet_callbacks
 from headrace.hosts.spark.sources.file_reader import explain_read_failure
 from headrace.hosts.spark.state.checkpoint_files import subtasks
 from headrace.hosts.spark.state.unloading import LoadedState
+from headrace.io.waiting import told_when_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +33,9 @@ _STOPPED = (
     "java.lang.InterruptedException"
 )
 _CANCELLED = ("[SPARK_JOB_CANCELLED]", "java.lang.InterruptedException")
+
+
+STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
 
 
 class SparkQuery:
@@ -187,8 +191,11 @@ class SparkQuery:
         for feed in self._feeds:
             feed.stop()
         if self._query is not None:
-            with contextlib.suppress(Exception):  # already failed or stopped
-                self._query.stop()
+            with contextlib.suppress(Exception):  # already failed or stopped, or it takes too long
+                limit = f"for {self._frame.sparkSession.conf.get(STOP_TIMEOUT)} at most"
+                what = f"the batch of {self._name!r} to end, which was interrupted"
+                with told_when_long(what, f"{limit} ({STOP_TIMEOUT})"):
+                    self._query.stop()
 
     def unload_state(self) -> None:
         """Let Spark forget the state that it holds in this process; the query has been stopped."""
