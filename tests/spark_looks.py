@@ -28,12 +28,12 @@ def see_where_a_job_stands(folder: Path, **options: str) -> None:
             (executor,) = rest.get("/taskmanagers").json()["taskmanagers"]
             dump = f"/taskmanagers/{executor['id']}/thread-dump"
             # workers report to the driver beside their work
-            until(lambda: any("hold_record" in stack for _, stack in thread_infos(rest, dump)))
+            until(lambda: bool(held_threads(thread_infos(rest, dump))))
             told = thread_infos(rest, dump)
-            [(name, stack)] = [each for each in told if "hold_record" in each[1]]
-            assert "(Python worker" in name
-            assert " runs subtask " in stack
-            assert "held" in stack.splitlines()[0]
+            [stack] = held_threads(told)
+            head = stack.splitlines()[0]
+            assert " runs subtask " in head
+            assert "held" in head
             assert any(name.startswith("Executor task launch worker") for name, _ in told)
             of_driver = thread_infos(rest, f"/jobs/{job_id}/thread-dump")
             assert {"MainThread", "main"} & {name for name, _ in of_driver}
@@ -45,6 +45,11 @@ def see_where_a_job_stands(folder: Path, **options: str) -> None:
             graph = rest.get(path).json()["data"]
             assert graph["value"] > 0
             assert any("hold_record:" in name for name in names(graph))
+
+
+def held_threads(told: list[tuple[str, str]]) -> list[str]:
+    """Stacks of workers that are in the user's function; this process's own name it, too."""
+    return [stack for name, stack in told if "(Python worker" in name and "hold_record" in stack]
 
 
 def thread_infos(rest: Serving, path: str) -> list[tuple[str, str]]:
