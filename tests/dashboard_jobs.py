@@ -71,6 +71,7 @@ class FakeJob:
     ended: int | None = None
     restarts: int = 0
     queue_position: int | None = None
+    waits_for: str | None = None
     failures: list[dict[str, Any]] = field(default_factory=list)
     savepoints: int = 0
     # answers with what Flink itself would say, and nothing more
@@ -110,6 +111,8 @@ class FakeJob:
         }
         if self.queue_position is not None:
             entry["queue-position"] = self.queue_position
+        if self.waits_for is not None:
+            entry |= {"waits-for": self.waits_for, "waits-since": now_ms() - 95_000}
         return entry
 
     def detail(self) -> dict[str, Any]:

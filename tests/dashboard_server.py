@@ -43,6 +43,7 @@ class FakeCluster:
         requests: method and path of everything that was asked.
         bodies: what was sent, by method and path.
         refuse: errors for the next request that matches a pattern.
+        links: logs that Spark serves, by name.
         missing: patterns of paths that this server does not have.
     """
 
@@ -58,8 +59,16 @@ class FakeCluster:
         self.config = _config()
         self.options = {"rest.port": "8081", "security.token": "******", "cluster.id": "mill"}
         self.logs = {"dispatcher.log": _log(), "dispatcher.out": ""}
+        self.links: dict[str, str] = {}
         self.executors = [_executor("executor-1", 0.42), _executor("executor-2", 0.93)]
         self.operation_s = 0.4
+        self.flame_graphs = flames()
+        self.threads = {
+            "MainThread (Python worker mill-3:4711)": '"MainThread" Id=1 runs subtask 1 of score'
+            '\n  File "orders.py", line 58, in score\n    return model(order)\n',
+            "dispatcher-event-loop-0": '"dispatcher-event-loop-0" daemon prio=5 Id=33 WAITING\n'
+            "\tat jdk.internal.misc.Unsafe.park(Native Method)\n",
+        }
 
     def job(self, job_id: str) -> FakeJob:
         if job_id not in self.jobs:
@@ -230,8 +239,9 @@ def _operation(cluster: FakeCluster, match: re.Match[str], *_: Any) -> Answer:
 
 def _list_logs(cluster: FakeCluster, *_: Any) -> Answer:
     now = int(time.time() * 1000)
-    logs = cluster.logs.items()
-    return {"logs": [{"name": n, "size": len(text), "mtime": now} for n, text in logs]}
+    logs = [{"name": n, "size": len(text), "mtime": now} for n, text in cluster.logs.items()]
+    links = [{"name": n, "size": 0, "mtime": 0, "url": url} for n, url in cluster.links.items()]
+    return {"logs": [*logs, *links]}
 
 
 def _read_log(cluster: FakeCluster, match: re.Match[str], *_: Any) -> Answer:
@@ -246,6 +256,39 @@ def _executor_of(cluster: FakeCluster, match: re.Match[str], *_: Any) -> Answer:
     if not found:
         raise Refused(404, f"no executor {match[1]}")
     return found[0]
+
+
+def _flame_graph(cluster: FakeCluster, match: re.Match[str], query: Any, _: Any) -> Answer:
+    cluster.job(match[1])
+    return cluster.flame_graphs.get(query["type"][0], {"endTimestamp": -2})
+
+
+def _call(name: str, value: int, *children: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "value": value, "children": list(children)}
+
+
+def flames() -> dict[str, dict[str, Any]]:
+    """Flame graphs by type: of a task that asks a model, and waits for its answers."""
+    on = _call("requests.post:61", 0)
+    score = _call("orders.score:58", 60, _call("orders.<b>features</b>:31", 40), on)
+    waits = _call("orders.score:61", 30, _call("socket.recv:718", 30))
+    work = _call("headrace.runtime.task.Task.run:204", 90, score, waits)
+    busy = _call("headrace.runtime.task.Task.run:204", 60, score)
+    now = int(time.time() * 1000)
+    return {
+        "full": {"endTimestamp": now, "data": _call("root", 90, work)},
+        "on_cpu": {"endTimestamp": now, "data": _call("root", 60, busy)},
+        "off_cpu": {"endTimestamp": -3},
+    }
+
+
+def _threads(cluster: FakeCluster, *_: Any) -> Answer:
+    return {
+        "threadInfos": [
+            {"threadName": name, "stringifiedThreadInfo": told}
+            for name, told in cluster.threads.items()
+        ]
+    }
 
 
 def _some_metrics(_: FakeCluster, __: re.Match[str], query: Any, ___: Any) -> Answer:
@@ -309,11 +352,13 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", _VERTEX + "/backpressure", lambda c, m, *_: c.job(m[1]).back_pressure(m[2])),
     ("GET", _VERTEX + "/watermarks", lambda c, m, *_: c.job(m[1]).watermarks(m[2])),
     ("GET", _VERTEX + "/subtasks/metrics", _vertex_metrics),
+    ("GET", _VERTEX + "/flamegraph", _flame_graph),
     ("GET", r"/taskmanagers", lambda c, *_: {"taskmanagers": c.executors}),
     ("GET", r"/taskmanagers/([^/]+)", _executor_of),
     ("GET", r"/taskmanagers/([^/]+)/metrics", _some_metrics),
     ("GET", r"/taskmanagers/([^/]+)/logs", _list_logs),
     ("GET", r"/taskmanagers/([^/]+)/logs/([^/]+)", _read_log),
+    ("GET", r"(?:/taskmanagers/[^/]+|/jobmanager|/jobs/[^/]+)/thread-dump", _threads),
     ("GET", r"/jobmanager/config",
      lambda c, *_: [{"key": k, "value": v} for k, v in c.options.items()]),
     ("GET", r"/jobmanager/environment",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from dashboard_jobs import ORDERS, FakeJob, failure, many_jobs
+from dashboard_server import Refused
 
 if TYPE_CHECKING:
     from browser import Page
@@ -269,7 +272,18 @@ def test_executors_show_memory_and_logs(page: Page) -> None:
     page.wait_for("executor-1", "executor-2", "of 4.00 GiB")
     assert page.all(".bar-fill.bad"), "93 % of the memory is in use"
     page.find("td a").click()
-    page.wait_for("executor-1", "Status.JVM.CPU.Load", "leads cluster mill")
+    page.wait_for("executor-1", "Status.JVM.CPU.Load")
+    page.find("nav.tabs a[href$=log]").click()
+    page.wait_for("leads cluster mill")
+
+
+def test_logs_that_spark_serves_are_links(page: Page, server: DashboardServer) -> None:
+    server.cluster.logs.clear()
+    server.cluster.links["stderr"] = url = "http://worker.example:8081/logPage/?logType=stderr"
+    page.open("executors/executor-1/log")
+    page.wait_for("stderr", "at Spark")
+    assert page.find("nav[aria-label=Logs] a").get_attribute("href") == url
+    assert not any("/logs/" in asked for asked in server.cluster.requests)
 
 
 def test_the_dispatcher_shows_options_log_and_metrics(page: Page) -> None:
@@ -303,10 +317,74 @@ def test_a_job_that_vanished_says_so(page: Page, server: DashboardServer) -> Non
     page.wait_for("Not here", "not found", "All jobs")
 
 
+def test_a_job_that_waits_for_slots_says_so_and_since_when(
+    page: Page, server: DashboardServer
+) -> None:
+    job = server.cluster.jobs[ORDERS_JOB]
+    job.waits_for = "slots: 8 needed, 5 there"
+    page.open()
+    page.wait_for("waits for slots: 8 needed, 5 there, since", "1 min 35 s")
+    page.open(f"jobs/{ORDERS_JOB}")
+    page.wait_for("waits for slots", "slots: 8 needed, 5 there, since")
+    job.waits_for = None
+    page.wait(lambda: "slots: 8 needed" not in page.text())
+
+
+def test_a_flame_graph_by_vertex_and_by_kind_of_thread(page: Page, server: DashboardServer) -> None:
+    page.open(f"jobs/{ORDERS_JOB}/flames")
+    page.wait_for("90 looks", "orders.score:58")  # of the busiest vertex
+    assert page.find("select[aria-label=Vertex]").get_attribute("value") == ORDERS[4].id
+    width = {
+        bar.get_attribute("title").split(":")[0]: bar.rect["width"] for bar in page.all(".flame")
+    }
+    assert width["root"] == width["headrace.runtime.task.Task.run"]
+    assert abs(width["orders.<b>features</b>"] / width["root"] - 40 / 90) < 0.02
+    assert "requests.post" not in width  # never seen in this
+    page.run("document.querySelector('.flame[title^=\"socket\"]').click()")
+    page.wait(lambda: "orders.score:58" not in page.text())
+    wide = page.find('.flame[title^="socket"]').rect["width"]
+    assert wide == width["root"]
+    page.all(".flame")[0].click()
+    page.wait_for("orders.score:58")
+    page.find("select[aria-label='Of threads'] option[value=on_cpu]").click()
+    page.wait_for("60 looks")
+    page.find("select[aria-label='Of threads'] option[value=off_cpu]").click()
+    page.wait_for("being looked at")
+    server.cluster.flame_graphs.clear()
+    page.wait_for("rest.flamegraph.enabled")
+    page.open(f"jobs/{ORDERS_JOB}/flames/{ORDERS[2].id}")
+    page.wait_for("Spark runs this vertex itself")
+
+
+@pytest.mark.parametrize(
+    "place", ["executors/executor-1/threads", f"jobs/{ORDERS_JOB}/threads", "dispatcher/threads"]
+)
+def test_threads_stand_still_until_they_are_looked_at_again(
+    page: Page, server: DashboardServer, place: str
+) -> None:
+    page.open(place)
+    # those that run a task are open
+    page.wait_for("2 of 2 threads", "dispatcher-event-loop-0", "return model(order)")
+    assert "Unsafe.park" not in page.text()
+    page.find("input[type=search]").send_keys("orders.py")
+    page.wait_for("1 of 2 threads")
+    server.cluster.threads = {"<i>last</i>": "orders.py"}
+    assert "1 of 2 threads" in page.text()
+    page.click("Look again")
+    page.wait_for("1 of 1 threads", "<i>last</i>")
+    path = {"executors": "/taskmanagers/executor-1", "jobs": f"/jobs/{ORDERS_JOB}"}
+    asked = f"GET {path.get(place.split('/')[0], '/jobmanager')}/thread-dump"
+    assert server.cluster.requests.count(asked) == 2
+    server.cluster.refuse[asked] = Refused(409, "its driver is dead", fix="run it again")
+    page.click("Look again")
+    page.wait_for("its driver is dead", "run it again")
+
+
 def test_the_pages_fit_into_800_pixels(page: Page) -> None:
     page.browser.set_window_size(800, 900)
     job = f"jobs/{ORDERS_JOB}"
-    for place in ("", job, f"{job}/metrics", f"{job}/checkpoints", "executors"):
+    places = ("", job, f"{job}/metrics", f"{job}/checkpoints", f"{job}/flames", "executors")
+    for place in (*places, "executors/executor-1/threads"):
         page.open(place)
         page.wait(lambda: page.all("section.panel"))
         wide = page.run("return document.documentElement.scrollWidth - innerWidth")

@@ -27,7 +27,17 @@ def test_names_that_attack_stay_text(page: Page, server: DashboardServer) -> Non
     server.cluster.jobs[job.id] = job
     server.cluster.options[ATTACK] = ATTACK
     places = ["", "dispatcher", "dispatcher/log"]
-    tabs = ("graph", "graph/" + "a" * 32, "pressure", "checkpoints", "metrics", "exceptions", "log")
+    tabs = (
+        "graph",
+        "graph/" + "a" * 32,
+        "pressure",
+        "checkpoints",
+        "metrics",
+        "exceptions",
+        "log",
+        "flames",
+        "threads",
+    )
     places += [f"jobs/{job.id}/{tab}" for tab in tabs]
     for place in places:
         page.open(place)

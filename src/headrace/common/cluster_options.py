@@ -43,8 +43,8 @@ CLUSTER_OPTIONS: tuple[ConfigOption[OptionValue], ...] = (
         "rest.flamegraph.enabled",
         "boolean",
         default=False,
-        doc="Whether the REST API draws flame graphs of vertices whose tasks run in their job's "
-        "driver (headrace.execution.host: local); of others there are none.",
+        doc="Whether the REST API draws flame graphs of the Python calls of vertices; of those "
+        "that Spark itself runs (native) there are none.",
     ),
     ConfigOption(
         "rest.flamegraph.num-samples",

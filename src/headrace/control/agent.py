@@ -21,10 +21,9 @@ from headrace.control.progress import Teller
 from headrace.control.registry import JobRecord
 from headrace.control.requests import Inbox, Request
 from headrace.control.split_times import splits_of
-from headrace.control.task_samples import Sampling, sampled
-from headrace.control.threads import thread_infos
 from headrace.errors import ConnectorError, HeadraceError, JobError, UserFunctionError
 from headrace.io.processes import this_process
+from headrace.runtime.task_samples import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from headrace.control.job import Failure, Job
     from headrace.control.registry import JobRegistry
     from headrace.io.lease import Lease
+    from headrace.spi.host import HasThreads
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ def _checkpoint(job: Job, arguments: JsonObject) -> JsonObject:
 
 
 def _threads(job: Job, arguments: JsonObject) -> JsonObject:
-    return {"threadInfos": thread_infos()}
+    return {"threadInfos": _threads_of(job).thread_infos(arguments.get("executor"))}
 
 
 def _samples(job: Job, arguments: JsonObject) -> JsonObject:
@@ -78,7 +78,16 @@ def _samples(job: Job, arguments: JsonObject) -> JsonObject:
         frozenset(arguments["uids"]), arguments["subtask"], int(arguments["count"]),
         arguments["delay_ms"] / 1000, int(arguments["depth"]),
     )  # fmt: skip
-    return {"samples": sampled(job.job_id, asked)}
+    return {"samples": _threads_of(job).samples(job.job_id, asked)}
+
+
+def _threads_of(job: Job) -> HasThreads:
+    if job.threads is None:
+        raise JobError(
+            "the host of this job does not tell what its threads do",
+            fix="look at its process with py-spy dump, or py-spy record",
+        )
+    return job.threads
 
 
 # What another terminal can ask of a job: a handler gets the job and the arguments, and returns
@@ -287,6 +296,10 @@ class JobAgent:
         record.state = job.status.name
         record.stopping = job.is_stopping
         record.waits_for = job.waits_for
+        if record.waits_for is None:
+            record.waits_since = None
+        elif record.waits_since is None:
+            record.waits_since = wall_clock()
         record.updated = wall_clock()
         record.restarts = self._restarts_before + job.restarts
         record.driver_is_lost = job.driver_is_lost

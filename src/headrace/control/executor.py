@@ -46,6 +46,7 @@ from headrace.spi.host import (
     HOSTS,
     HasExecutors,
     HasFrames,
+    HasThreads,
     Place,
     carriage_of,
     host_of,
@@ -340,6 +341,7 @@ def _job(
         savepoint_folder=lambda folder: _savepoint_folder(folder, spec, physical),
         on_end=lambda job: _end(job, agent, reporters, job_dir, spec),
         in_batch_mode=physical.batch,
+        threads=host if isinstance(host, HasThreads) else None,
     )
     record = new_record(
         job,

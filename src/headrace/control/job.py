@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from headrace.common.restart_strategy import RestartStrategyConfiguration
     from headrace.control.attempt import Attempt
     from headrace.control.savepoints import StoredSavepoint
-    from headrace.spi.host import Run
+    from headrace.spi.host import HasThreads, Run
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ class Job:
         savepoint_folder: the folder to use for what was asked for; raises if there is none.
         on_end: called once, after the status is final and before ``wait`` returns.
         in_batch_mode: whether the whole input is read before there is a result.
+        threads: whom to ask what its threads are doing; None where the host does not tell.
     """
 
     def __init__(
@@ -90,11 +91,13 @@ class Job:
         on_end: Callable[[Job], None],
         savepoint_folder: Callable[[str | None], str | None] = lambda folder: folder,
         in_batch_mode: bool = False,
+        threads: HasThreads | None = None,
     ) -> None:
         self.job_id = job_id
         self.name = name
         self.strategy = strategy
         self.in_batch_mode = in_batch_mode
+        self.threads = threads
         self.metrics = JobMetrics()
         self.error: BaseException | None = None
         self.failures: deque[Failure] = deque(maxlen=_KEPT_FAILURES)

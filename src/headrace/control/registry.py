@@ -72,6 +72,7 @@ class JobRecord:
     kind: str = "job"  # or preview, or collect: of a program that looks at its own results
     stopping: bool = False  # it was asked to stop, and ends with its running batch
     waits_for: str | None = None  # what has to be there before its tasks can start
+    waits_since: int | None = None
     has_driver: bool = True  # else a dispatcher has written this, and the process is its own
     exit_code: int | None = None  # of a program that ended before its job had begun
     queue_position: int | None = None  # of a waiting job, told by its dispatcher; in no file

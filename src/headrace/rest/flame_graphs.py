@@ -1,6 +1,6 @@
 """Flame graphs of vertices: asked for at drivers, kept for a while, drawn by type.
 
-In: samples of a driver (control/task_samples.py).  Out: Flink's `VertexFlameGraph`: the first
+In: samples of a driver (runtime/task_samples.py).  Out: Flink's `VertexFlameGraph`: the first
 question begins to sample and is told to wait, later ones get the newest graph that there is.
 """
 

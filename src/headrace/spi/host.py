@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headrace.graph.nodes import Step
     from headrace.plan.physical import PhysicalPlan
     from headrace.plan.plan_graph import TypeResolver
+    from headrace.runtime.task_samples import Sampling
     from headrace.spi.job_spec import JobSpec
     from headrace.spi.source import Source
     from headrace.spi.state import PageStore
@@ -366,6 +367,19 @@ class HasExecutors(Protocol):
 
     def executors(self) -> list[ExecutorFacts]:
         """Those that live now."""
+        ...
+
+
+@runtime_checkable
+class HasThreads(Protocol):
+    """A host that can tell what its tasks are doing right now, also of those that hang."""
+
+    def thread_infos(self, executor: str | None) -> list[JsonObject]:
+        """Flink's `threadInfos` of an executor and all its processes; of the driver for None."""
+        ...
+
+    def samples(self, job_id: str, asked: Sampling) -> list[JsonObject]:
+        """Look at tasks for a while: stacks, each with how often it was seen on and off the CPU."""
         ...
 
 

@@ -20,6 +20,7 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.errors import JobError, SavepointError
 from headrace.hosts.continuous.slots import SlotNeed, SlotWait
 from headrace.hosts.local.continuous import ThreadCarrier
+from headrace.rest.flink.jobs import job_line
 from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
@@ -140,14 +141,20 @@ def test_a_job_waits_for_slots_says_so_and_goes_on(slots: Slots, tmp_path: Path)
     wait_until(lambda: told() == "slots: 4 needed, 0 there")
     [shown] = JobViews(registry).overview()
     assert (shown.tasks["scheduled"], shown.tasks["running"]) == (4, 0)
+    since = shown.waits_since
+    assert since is not None
+    assert job_line(shown)["waits-for"] == shown.waits_for
+    assert job_line(shown)["waits-since"] == since
     slots.there = 3
     wait_until(lambda: told() == "slots: 4 needed, 3 there")
     assert (job.status, results) == (JobStatus.RUNNING, [])
+    assert JobViews(registry).overview()[0].waits_since == since
     slots.there = 4
     assert job.wait(PATIENCE_S)
     assert job.error is None
     assert sorted(results) == list(range(40))
     assert told() is None
+    assert "waits-for" not in job_line(JobViews(registry).overview()[0])
 
 
 def test_a_job_that_waited_for_too_long_is_tried_again(slots: Slots, tmp_path: Path) -> None:

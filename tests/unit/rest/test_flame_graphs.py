@@ -65,12 +65,18 @@ def test_what_cannot_be_asked(held: tuple[Serving, str]) -> None:
     assert rest.get(f"{path}?subtaskindex=99").status_code == 404
 
 
-def test_without_the_option_and_on_spark_there_is_none(rest: Serving, tmp_path: Path) -> None:
+def test_without_the_option_and_of_what_spark_runs_there_is_none(
+    rest: Serving, tmp_path: Path
+) -> None:
     assert rest.get(PATH).json() == {"endTimestamp": -2}
     dispatcher = FakeDispatcher(rest.dispatcher.views, tmp_path)
     with serving(dispatcher, RestSettings(port=0, flame_graphs=SOON)) as enabled:
-        assert enabled.get(PATH).json() == {"endTimestamp": -2}
         views = dispatcher.views
+        job = views.job(JOB)
+        native = tuple(replace(vertex, runs="native") for vertex in job.vertices)
+        views.job = lambda job_id: replace(job, vertices=native)  # type: ignore[method-assign]
+        assert enabled.get(PATH).json() == {"endTimestamp": -2}
+        del views.job  # type: ignore[method-assign]
         job = views.job(ENDED)
         over = tuple(replace(vertex, status="FAILED") for vertex in job.vertices)
         views.job = lambda job_id: replace(job, vertices=over)  # type: ignore[method-assign]

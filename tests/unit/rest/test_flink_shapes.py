@@ -24,7 +24,7 @@ EXECUTOR = f"{JOB[:12]}-0"
 # Where headrace answers otherwise, and why.
 OTHERWISE = {
     "GET /jobs/{job}/resource-requirements": 200,  # Flink's default scheduler cannot
-    "GET /taskmanagers/{tm}/thread-dump": 501,  # Spark's own pages show it
+    "GET /taskmanagers/{tm}/thread-dump": 409,  # its driver is gone; test_threads.py has one
     "GET /jobs/{job}/accumulators?includeSerializedValue=true": 501,  # Java objects
     "GET /jobs/{job} ended": None,  # the order of a life: below
     "GET /jobs/{job}/execution-result ended": None,

@@ -1,4 +1,4 @@
-"""Thread dumps: of the dispatcher, and of a driver that runs the tasks itself."""
+"""Thread dumps: of the dispatcher, of executors, of drivers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,25 @@ def test_the_dispatcher_tells_what_its_threads_do(rest: Serving) -> None:
 
 
 def test_a_driver_that_runs_the_tasks_tells_what_they_do(tmp_path: Path) -> None:
-    with held_job(tmp_path) as (views, _):
+    with held_job(tmp_path) as (views, job_id):
         dispatcher = FakeDispatcher(views, tmp_path / "cluster")  # type: ignore[arg-type]
         with serving(dispatcher, RestSettings(port=0)) as rest:
             (executor,) = rest.get("/taskmanagers").json()["taskmanagers"]
             path = f"/taskmanagers/{executor['id']}/thread-dump"
-            assert "hold_record" in _stacks(rest, path)["headrace-local"]
+            held = _stacks(rest, path)["headrace-local"]
+            assert "hold_record" in held
+            assert held.splitlines()[0].endswith("runs subtask 0 of held, out")
+            assert "hold_record" in _stacks(rest, f"/jobs/{job_id}/thread-dump")["headrace-local"]
 
 
-@pytest.mark.parametrize(("executor", "status"), [(f"{JOB[:12]}-0", 501), ("nobody", 404)])
-def test_other_executors_are_sparks_to_show(rest: Serving, executor: str, status: int) -> None:
-    answer = rest.get(f"/taskmanagers/{executor}/thread-dump")
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"taskmanagers/{JOB[:12]}-0", 409),  # its job's record has gone
+        ("taskmanagers/nobody", 404),
+        (f"jobs/{'9' * 32}", 404),
+    ],
+)
+def test_what_cannot_be_asked(rest: Serving, path: str, status: int) -> None:
+    answer = rest.get(f"/{path}/thread-dump")
     assert (answer.status_code, len(answer.json()["errors"])) == (status, 1)

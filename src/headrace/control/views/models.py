@@ -245,6 +245,8 @@ class JobOverview:
     Attributes:
         state: Flink's; a job whose driver is dead is FAILED, and `lost` is true.
         tasks: how many tasks are in each of Flink's execution states, in lower case; ``total``.
+        waits_for: what has to be there before its tasks can start; None if nothing is missing.
+        waits_since: when it began to wait.
     """
 
     job_id: str
@@ -259,6 +261,8 @@ class JobOverview:
     kind: str = "job"
     restarts: int = 0
     parallelism: int = 1
+    waits_for: str | None = None
+    waits_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

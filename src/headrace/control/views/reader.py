@@ -378,6 +378,8 @@ def _overview(record: JobRecord, now: int) -> JobOverview:
         kind=record.kind,
         restarts=record.restarts,
         parallelism=record.parallelism,
+        waits_for=record.waits_for if record.is_running else None,
+        waits_since=record.waits_since if record.is_running else None,
     )
 
 

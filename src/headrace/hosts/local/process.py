@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 from headrace.errors import UnsupportedStepError
 from headrace.hosts.local.executors import this_executor
 from headrace.io.storage import local_path
+from headrace.runtime.task_samples import sampled
+from headrace.runtime.thread_infos import thread_infos
 
 if TYPE_CHECKING:
+    from headrace.common.opaque import JsonObject
+    from headrace.runtime.task_samples import Sampling
     from headrace.spi.host import ExecutorFacts, Place
     from headrace.spi.job_spec import JobSpec
 
@@ -31,6 +35,14 @@ class InThisProcess:
     def executors(self) -> list[ExecutorFacts]:
         """This process."""
         return [this_executor(self._spec.parallelism)]
+
+    def thread_infos(self, executor: str | None) -> list[JsonObject]:
+        """Of this process, which is the driver and the only executor."""
+        return thread_infos()
+
+    def samples(self, job_id: str, asked: Sampling) -> list[JsonObject]:
+        """Of the threads of this process."""
+        return sampled(job_id, asked)
 
     def types(self) -> None:
         """None to find: Python evaluates all expressions here."""

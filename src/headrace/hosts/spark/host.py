@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from headrace.errors import InternalError
 from headrace.hosts.spark.dataframe import dataframe_of
 from headrace.hosts.spark.executors import executors_of
+from headrace.hosts.spark.inspection import Inspector
 from headrace.hosts.spark.microbatch.build import build_packets
 from headrace.hosts.spark.microbatch.results import packets_of
 from headrace.hosts.spark.microbatch.run import MicroBatchRun
@@ -24,13 +25,14 @@ from headrace.hosts.spark.microbatch.worker import PLANNED_MS
 from headrace.hosts.spark.native.job import open_native, run_native_batch
 from headrace.hosts.spark.native.types import SparkTypes
 from headrace.hosts.spark.protection import check_protected, protection
-from headrace.hosts.spark.session import base_session, job_session
+from headrace.hosts.spark.session import base_session, driver_host, job_session
 from headrace.hosts.spark.sources.alignment_files import DriverBoard
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.opening import SourceOptions, streams_of
 from headrace.hosts.spark.state.checkpoint_files import forget_uncommitted_state
 from headrace.hosts.spark.state.checkpoints import QUERY_FOLDER, SparkCheckpoints
 from headrace.hosts.spark.state.clearing import Clearing
+from headrace.hosts.spark.threads import spark_samples, spark_threads
 from headrace.hosts.spark.user_files import ship
 from headrace.io.storage import local_path
 from headrace.plan.alignment import aligns
@@ -41,9 +43,11 @@ from headrace.spi.host import Carriage, EpochResults
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.common.opaque import JsonObject
     from headrace.graph.nodes import Step
     from headrace.hosts.spark.microbatch.query import SparkQuery
     from headrace.plan.physical import NativeJob, PhysicalPlan
+    from headrace.runtime.task_samples import Sampling
     from headrace.spi.host import ExecutorFacts, OnDelivery, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
 
@@ -71,6 +75,7 @@ class SparkHost:
         self._spec = spec
         self._base: SparkSession | None = spec.session
         self._session: SparkSession | None = None
+        self._inspector: Inspector | None = None  # of the newest run
         self._reading = threading.Lock()  # held while a savepoint reads files of state
 
     @property
@@ -102,6 +107,14 @@ class SparkHost:
     def executors(self) -> list[ExecutorFacts]:
         """Spark's own list."""
         return executors_of(self.base)
+
+    def thread_infos(self, executor: str | None) -> list[JsonObject]:
+        """Of JVMs and Python."""
+        return spark_threads(self.base, self._inspector, executor)
+
+    def samples(self, job_id: str, asked: Sampling) -> list[JsonObject]:
+        """Of the Python workers."""
+        return spark_samples(self._inspector, job_id, asked)
 
     def types(self) -> SparkTypes:
         """Spark's analyser, for the types of native steps."""
@@ -149,12 +162,20 @@ class SparkHost:
         board = DriverBoard() if native is None and aligns(plan) else None
         if board is not None:
             options = replace(options, board=board.folder)
+        self._inspector = None if native is not None else Inspector(*driver_host(self.session))
         program: _Program = (
-            _PacketProgram(plan) if native is None else _NativeProgram(native, place.job_id)
+            _PacketProgram(plan, self._inspector)
+            if native is None
+            else _NativeProgram(native, place.job_id)
         )
         if self._is_local(place):
             forget_uncommitted_state(f"{place.directory}/{QUERY_FOLDER}")
-        frame = program.open(self.session, place.directory, options)
+        try:
+            frame = program.open(self.session, place.directory, options)
+        except BaseException:
+            if self._inspector is not None:
+                self._inspector.close()
+            raise
         return MicroBatchRun(
             plan,
             frame,
@@ -167,6 +188,7 @@ class SparkHost:
             local=self._is_local(place),
             clearing=self._clearing(place),
             board=board,
+            inspector=self._inspector,
         )
 
     def _clearing(self, place: Place) -> Clearing | None:
@@ -212,12 +234,15 @@ class _Program(Protocol):
 class _PacketProgram:
     """Stages in Python: a batch is packets for the driver."""
 
-    def __init__(self, plan: PhysicalPlan) -> None:
+    def __init__(self, plan: PhysicalPlan, inspector: Inspector | None) -> None:
         self._plan = plan
+        self._inspector = b"" if inspector is None else inspector.address
 
     def open(self, spark: SparkSession, directory: str, options: SourceOptions) -> DataFrame:
         # an id for every attempt: workers must not go on with what they cached in the last one
-        return build_packets(self._plan, spark, directory, uuid.uuid4().hex, options)
+        return build_packets(
+            self._plan, spark, directory, uuid.uuid4().hex, options, self._inspector
+        )
 
     def results(self, batch: DataFrame, number: int, query: SparkQuery) -> EpochResults:
         if self._plan.batch and number > 0:

@@ -289,3 +289,12 @@ def ship_package(session: SparkSession) -> None:
     archive = shutil.make_archive(str(target / "headrace"), "zip", str(folder.parent), "headrace")
     session.sparkContext.addPyFile(archive)
     log.info("sent headrace to the executors as %s", archive)
+
+
+def driver_host(spark: SparkSession) -> tuple[str, str]:
+    """(the address to listen on, the name by which executors reach it)."""
+    conf = spark.sparkContext.getConf()
+    name = conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+    if (spark.sparkContext.master or "").startswith("local"):
+        return "127.0.0.1", "127.0.0.1"
+    return conf.get("spark.driver.bindAddress", name) or name, name

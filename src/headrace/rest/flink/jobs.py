@@ -61,7 +61,17 @@ def job_line(job: JobOverview, job_type: str = "STREAMING") -> JsonObject:
         "lost": job.lost,
         "parallelism": job.parallelism,
         "restarts": job.restarts,
+        **_wait(job),
     }
+
+
+def _wait(job: JobOverview) -> JsonObject:
+    """What a job waits for, and since when; of others nothing."""
+    return (
+        {}
+        if job.waits_for is None
+        else {"waits-for": job.waits_for, "waits-since": job.waits_since}
+    )
 
 
 def job_detail(job: JobView) -> JsonObject:
@@ -90,6 +100,7 @@ def job_detail(job: JobView) -> JsonObject:
         "restart-strategy": job.restart_strategy,
         "parallelism": overview.parallelism,
         "lost": overview.lost,
+        **_wait(overview),
         "program": job.program,
         "checkpoint": job.checkpoint,
         "driver": job.driver,

@@ -1,4 +1,4 @@
-"""Flame graphs of vertices whose tasks run in their job's driver.
+"""Flame graphs of vertices.
 
 In: a vertex.  Out: Flink's answer.  Next: rest/flame_graphs.py
 """
@@ -43,8 +43,8 @@ def _graph(here: Backend, place: tuple[str, str, int | None], kind: str) -> Json
     if status in _OVER:
         return graphs.TERMINATED
     settings = here.settings.flame_graphs
-    options = here.views.configuration(job_id).options
-    if not settings.enabled or options.get("headrace.execution.host") != "local":
+    # Spark compiles native steps into one method with whatever stands around them
+    if not settings.enabled or vertex.runs == "native":
         return graphs.DISABLED
 
     def sample() -> list[JsonObject]:

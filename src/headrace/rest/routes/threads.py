@@ -1,7 +1,7 @@
-"""Thread dumps: of the dispatcher, and of executors whose tasks a job's driver runs.
+"""Thread dumps: of the dispatcher, of executors, and of the drivers of jobs.
 
 In: a driver, asked through its registry (control/requests.py).  Out: Flink's `threadInfos`.
-Next: control/threads.py
+Next: runtime/thread_infos.py
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from headrace.common.opaque import JsonObject
 from headrace.control.requests import ask
-from headrace.control.threads import thread_infos
-from headrace.rest.answers import JsonAnswer, Refusal
-from headrace.rest.backend import Here
+from headrace.rest.answers import JsonAnswer
+from headrace.rest.backend import Backend, Here, JobId
 from headrace.rest.routes.executors import ExecutorId, executor_of
+from headrace.runtime.thread_infos import thread_infos
 
 router = APIRouter(tags=["threads"])
 
@@ -28,13 +29,17 @@ def dispatcher_threads() -> Response:
 
 @router.get("/taskmanagers/{taskmanagerid}/thread-dump")
 def executor_threads(here: Here, executor_id: ExecutorId) -> Response:
-    """What the Python threads of a driver are doing that runs the tasks; Spark shows others."""
+    """What the threads of an executor are doing: those of its JVM and of its Python workers."""
     found = executor_of(here, executor_id)
-    if not found.is_driver:
-        raise Refusal(
-            501,
-            "threads of Spark's executors are shown by Spark's own pages",
-            fix="open the job's Spark UI, Executors, Thread Dump",
-            kind="NOT_IMPLEMENTED",
-        )
-    return JsonAnswer(ask(here.dispatcher.registry, found.job_id, "threads", timeout_s=_PATIENCE_S))
+    return _asked(here, found.job_id, {"executor": found.id})
+
+
+@router.get("/jobs/{jobid}/thread-dump")
+def driver_threads(here: Here, job_id: JobId) -> Response:
+    """What the threads of a job's driver are doing: in Python, and in its JVM if it has one."""
+    return _asked(here, here.views.job(job_id.lower()).overview.job_id, {})
+
+
+def _asked(here: Backend, job_id: str, arguments: JsonObject) -> Response:
+    registry = here.dispatcher.registry
+    return JsonAnswer(ask(registry, job_id, "threads", arguments, timeout_s=_PATIENCE_S))

@@ -1,6 +1,6 @@
 // The way in: reads the address, opens a page, keeps it up to date.
 //
-//   #/  #/jobs/ID/TAB/VERTEX  #/executors/ID/LOG  #/dispatcher/TAB/LOG  #/submit
+//   #/  #/jobs/ID/TAB/VERTEX  #/executors/ID/TAB/LOG  #/dispatcher/TAB/LOG  #/submit
 //
 // A page is {title, load(), view()}: load asks the server, view makes nodes of what load found.
 

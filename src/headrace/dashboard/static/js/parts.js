@@ -1,7 +1,7 @@
 // Small pieces that pages share: badges, tables, bars, messages.
 
 import { h } from "./dom.js";
-import { NONE, percent } from "./format.js";
+import { duration, moment, NONE, percent } from "./format.js";
 
 const TONES = {
   RUNNING: "good",
@@ -25,6 +25,13 @@ const TONES = {
 export const ENDED = new Set(["FINISHED", "FAILED", "CANCELED", "LOST"]);
 
 export const badge = (state, text = state) => h(`span.badge.${TONES[state] ?? "off"}`, {}, text ?? NONE);
+
+/** What a job waits for before its tasks can start, and how long already; null if it does not. */
+export function waits(job) {
+  if (!job["waits-for"]) return null;
+  const since = job["waits-since"];
+  return `${job["waits-for"]}${since ? `, since ${moment(since)} (${duration(Date.now() - since)})` : ""}`;
+}
 
 export const empty = (...text) => h("p.empty", { key: "empty" }, ...text);
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from headrace.hosts.continuous.tasks import TaskCode
     from headrace.hosts.continuous.wire import Address
+    from headrace.hosts.spark.inspection import Inspector
 
 # a batch of Spark's is only over with the run
 _ENDLESS = "3650 days"
@@ -52,14 +53,21 @@ class SparkCarrier:
         code: of the tasks, given where the driver listens.
         spark: the session of the job.
         name: for Spark's pages.
+        inspector: asks its workers.
     """
 
     def __init__(
-        self, code: Callable[[Address], TaskCode], spark: SparkSession, *, name: str
+        self,
+        code: Callable[[Address], TaskCode],
+        spark: SparkSession,
+        *,
+        name: str,
+        inspector: Inspector,
     ) -> None:
         self._code = code
         self._spark = spark
         self._name = name
+        self._inspector = inspector
         self._query: StreamingQuery | None = None
         self._stack = contextlib.ExitStack()
 
@@ -87,7 +95,13 @@ class SparkCarrier:
     def _frame(self, address: Address) -> DataFrame:
         tasks = self._code(address)
         shipped = self._spark.conf.get(SHIPPED, "") or ""
-        code = WorkerCode(tasks, tuple(slot_ids(tasks.slots)), UserCode.of_driver(), shipped)
+        code = WorkerCode(
+            tasks,
+            tuple(slot_ids(tasks.slots)),
+            UserCode.of_driver(),
+            shipped,
+            self._inspector.address,
+        )
         count = len(tasks.seats)
         standby = self._spark.readStream.format(SOURCE).option("tasks", str(count)).load()
         packets = standby.mapInArrow(source_function(code), ENVELOPE)
@@ -120,6 +134,7 @@ class SparkCarrier:
         if self._query is not None:
             with contextlib.suppress(Exception):  # already failed or stopped
                 self._query.stop()
+        self._inspector.close()
         self._stack.close()
 
     @property

@@ -24,17 +24,21 @@ from headrace.hosts.continuous.tasks import TaskCode
 from headrace.hosts.spark.continuous import jvm
 from headrace.hosts.spark.continuous.carrier import SparkCarrier
 from headrace.hosts.spark.executors import executors_of
+from headrace.hosts.spark.inspection import Inspector
 from headrace.hosts.spark.protection import check_protected, protection
-from headrace.hosts.spark.session import base_session, job_session
+from headrace.hosts.spark.session import base_session, driver_host, job_session
 from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
+from headrace.hosts.spark.threads import spark_samples, spark_threads
 from headrace.hosts.spark.user_files import ship
 from headrace.spi.host import Carriage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.common.opaque import JsonObject
     from headrace.graph.nodes import Step
     from headrace.plan.physical import PhysicalPlan
+    from headrace.runtime.task_samples import Sampling
     from headrace.spi.host import ExecutorFacts, OnDelivery, OnEpoch, Place
     from headrace.spi.job_spec import JobSpec
 
@@ -58,6 +62,7 @@ class ContinuousHost:
         self._spec = spec
         self._base: SparkSession | None = spec.session
         self._session: SparkSession | None = None
+        self._inspector: Inspector | None = None  # of the newest run
         jvm.check_version()
         refuse_batch(spec)
 
@@ -80,6 +85,15 @@ class ContinuousHost:
     def executors(self) -> list[ExecutorFacts]:
         """Spark's own list."""
         return [] if self._base is None else executors_of(self._base)
+
+    def thread_infos(self, executor: str | None) -> list[JsonObject]:
+        """Of JVMs and Python."""
+        assert self._base is not None, "prepare() starts it"
+        return spark_threads(self._base, self._inspector, executor)
+
+    def samples(self, job_id: str, asked: Sampling) -> list[JsonObject]:
+        """Of the Python workers."""
+        return spark_samples(self._inspector, job_id, asked)
 
     def types(self) -> None:
         """None to find: Python evaluates all expressions here."""
@@ -131,13 +145,15 @@ class ContinuousHost:
         assert self._session is not None, "prepare() makes it"
         spec = self._spec
         code = TaskCode.maker(plan, self._sources, self._counts, place, loop_settings(spec))
-        carrier = SparkCarrier(code, self._session, name=spec.name)
+        host, reached_as = driver_host(self._session)
+        self._inspector = Inspector(host, reached_as)
+        carrier = SparkCarrier(code, self._session, name=spec.name, inspector=self._inspector)
         return ContinuousRun(
             plan,
             self._sources,
             directory=place.directory,
             carrier=carrier,
-            settings=run_settings(spec, *jvm.driver_host(self._session)),
+            settings=run_settings(spec, host, reached_as),
             counts=self._counts,
             on_epoch=on_epoch,
             on_delivery=on_delivery,

@@ -147,15 +147,6 @@ def most_slots(spark: SparkSession) -> int | None:
     return min(known) // cpus if known else None
 
 
-def driver_host(spark: SparkSession) -> tuple[str, str]:
-    """(the address to listen on, the name by which executors reach it)."""
-    conf = spark.sparkContext.getConf()
-    name = conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
-    if (spark.sparkContext.master or "").startswith("local"):
-        return "127.0.0.1", "127.0.0.1"
-    return conf.get("spark.driver.bindAddress", name) or name, name
-
-
 # What Spark says of tasks that are cancelled, as those of an endless query always are.
 _SAYS_ON_STOP = ("org.apache.spark.util.Utils", "org.apache.spark.executor.Executor")
 _SILENCE_S = 2.0

@@ -19,6 +19,7 @@ from pyspark import TaskContext
 
 from headrace.hosts.continuous.tasks import run_source_task, run_stage_task
 from headrace.hosts.spark import user_files
+from headrace.hosts.spark.inspection import let_inspect
 from headrace.hosts.spark.microbatch.worker import ENVELOPE, envelope_rows
 from headrace.runtime.collector import look_seldom
 
@@ -49,12 +50,14 @@ class WorkerCode:
         slot_ids: what Spark's hash puts into partition 0, 1, ...
         user_code: where the user's modules are.
         shipped: what came along for the workers (user_files.py).
+        inspector: who may ask what workers are doing (inspection.py).
     """
 
     tasks: TaskCode
     slot_ids: tuple[int, ...]
     user_code: UserCode
     shipped: str
+    inspector: bytes
 
 
 def source_function(code: WorkerCode) -> Callable[[Rows], Rows]:
@@ -83,6 +86,7 @@ def _enter(code: WorkerCode) -> int:
     code.user_code.adopt()
     user_files.enter(code.shipped)
     look_seldom()
+    let_inspect(code.inspector)
     context = TaskContext.get()
     assert context is not None
     return int(context.partitionId())

@@ -43,15 +43,35 @@ if TYPE_CHECKING:
 
 
 def build_packets(
-    plan: PhysicalPlan, spark: SparkSession, job_dir: str, run_id: str, options: SourceOptions
+    plan: PhysicalPlan,
+    spark: SparkSession,
+    job_dir: str,
+    run_id: str,
+    options: SourceOptions,
+    inspector: bytes = b"",
 ) -> DataFrame:
     """The whole job as one streaming DataFrame; its rows are packets for the driver."""
     ids = tuple(slot_ids(plan.slots))
+
+    def code_of(stage: StagePlan, name: str) -> StageCode:
+        shipped = spark.conf.get(SHIPPED, "") or ""
+        return StageCode(
+            f"{run_id}/{name}",
+            cloudpickle.dumps(stage),
+            ids,
+            UserCode.of_driver(),
+            shipped=shipped,
+            inspector=inspector,
+        )
+
     frames = []
     for number, source in enumerate(plan.sources):
         opened = source_frame(source, spark, job_dir, options)
-        code = _code(source.stage, f"{run_id}/source{number}", ids, number, spark)
-        code = replace(code, layout=cloudpickle.dumps(opened.layout))
+        code = replace(
+            code_of(source.stage, f"source{number}"),
+            source_number=number,
+            layout=cloudpickle.dumps(opened.layout),
+        )
         # as many tasks as the job has subtasks: each keeps the user's functions open
         tasks = opened.frame.coalesce(options.parallelism)
         frames.append(tasks.mapInArrow(source_function(code), ENVELOPE))
@@ -63,7 +83,7 @@ def build_packets(
         frames.append(control.coalesce(1).mapInArrow(send, ENVELOPE))
     packets = reduce(lambda left, right: left.unionAll(right), frames)
     for stage in plan.stages:
-        code = _code(stage, f"{run_id}/level{stage.level}", ids, 0, spark)
+        code = code_of(stage, f"level{stage.level}")
         if plan.batch:  # no state is kept, so none of what it costs is needed
             exchanged = packets.repartition(plan.slots, "slot")
             packets = exchanged.mapInArrow(bounded_function(code), ENVELOPE)
@@ -72,13 +92,6 @@ def build_packets(
                 StageProcessor(code), ENVELOPE, "Append", "None"
             )
     return packets
-
-
-def _code(
-    stage: StagePlan, key: str, ids: tuple[int, ...], number: int, spark: SparkSession
-) -> StageCode:
-    shipped = spark.conf.get(SHIPPED, "") or ""
-    return StageCode(key, cloudpickle.dumps(stage), ids, UserCode.of_driver(), number, shipped)
 
 
 def source_frame(

@@ -32,6 +32,7 @@ class StageCode:
     source_number: int = 0
     shipped: str = ""  # what came along for the workers, see user_files.py
     layout: bytes = b""  # of stage 0: a pickled SourceLayout of what its source hands over
+    inspector: bytes = b""  # who may ask what workers are doing, see inspection.py
 
 
 class StageProcessor(StatefulProcessor):

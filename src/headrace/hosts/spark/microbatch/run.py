@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from headrace.hosts.spark.inspection import Inspector
     from headrace.hosts.spark.sources.alignment_files import DriverBoard
     from headrace.hosts.spark.sources.file_pieces import PieceWriter
     from headrace.hosts.spark.state.clearing import Clearing
@@ -50,6 +51,7 @@ class MicroBatchRun:
         local: whether all of it, tasks and checkpoint, is on this machine.
         clearing: clears away state that nobody will ask for, while the query runs.
         board: of watermark alignment; None if nobody asks for it.
+        inspector: asks its workers.
     """
 
     def __init__(
@@ -66,11 +68,13 @@ class MicroBatchRun:
         local: bool = False,
         clearing: Clearing | None = None,
         board: DriverBoard | None = None,
+        inspector: Inspector | None = None,
     ) -> None:
         self._plan = plan
         self._local = local
         self._clearing = clearing
         self._board = board
+        self._inspector = inspector
         not_idle = None if board is None else board.not_idle
         self._commands = (
             CommandWriter(Storage.open(control_dir(directory)), not_idle)
@@ -157,6 +161,8 @@ class MicroBatchRun:
             self._clearing.close()
         if self._board is not None:
             self._board.close()
+        if self._inspector is not None:
+            self._inspector.close()
         if self._local:
             unloading = threading.Thread(target=self._unload, name="headrace-unload", daemon=True)
             unloading.start()

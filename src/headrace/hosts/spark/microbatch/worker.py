@@ -24,6 +24,7 @@ from pyspark.sql import Row
 from headrace.common.clock import hold_processing_time
 from headrace.data.codec import codec_for
 from headrace.hosts.spark import user_files
+from headrace.hosts.spark.inspection import let_inspect
 from headrace.hosts.spark.microbatch.state_store import MapStateStore
 from headrace.runtime.collector import look_seldom
 from headrace.runtime.exchange.buffers import MESSAGE, TO_DRIVER, message_frame
@@ -31,6 +32,7 @@ from headrace.runtime.exchange.control_packets import ACTIVE, control_packets
 from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.pages.store import DictStore
 from headrace.runtime.task import StopTask, Task, pickle_error
+from headrace.runtime.task_threads import TaskAtWork, note_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -66,6 +68,7 @@ def _prepare_process(code: StageCode) -> None:
     code.user_code.adopt()
     user_files.enter(code.shipped)
     look_seldom()
+    let_inspect(code.inspector)
     if not _tasks:
         atexit.register(_close_all)
     for key in [key for key in _tasks if key[0].split("/")[0] != code.key.split("/")[0]]:
@@ -116,10 +119,13 @@ def _until_stopped(code: StageCode, subtask: int, packets: Iterator[Packet]) -> 
     """A task that failed has reported to the driver; its caches cannot be trusted any more."""
     task = _tasks[code.key, subtask]
     ended = task.stage.bounded  # no further batch will come
+    note_task(TaskAtWork.of(task.stage, subtask))
     try:
         yield from packets
     except StopTask:
         ended = True
+    finally:
+        note_task(None)
     if ended:
         _close(_tasks.pop((code.key, subtask)))
     _rest_collector()

@@ -3,11 +3,13 @@
 import { get, getIfThere } from "../api.js";
 import { h } from "../dom.js";
 import { empty, facts, keyValues, optionsPanel, panel } from "../parts.js";
+import { threadDump } from "../thread_dump.js";
 import { logs } from "./job_log.js";
 
 const TABS = {
   configuration: ["Configuration", configuration],
   log: ["Log", log],
+  threads: ["Threads", threads],
   metrics: ["Metrics", metrics],
 };
 
@@ -66,6 +68,10 @@ function log({ signal, redraw }, [name]) {
     name,
     title: "Log of the dispatcher",
   });
+}
+
+function threads(context) {
+  return threadDump("jobmanager/thread-dump", { ...context, title: "Threads of the dispatcher" });
 }
 
 function metrics({ signal }) {

@@ -4,10 +4,11 @@ import { get, getIfThere, q } from "../api.js";
 import { h } from "../dom.js";
 import { bytes, count, duration, figure, time } from "../format.js";
 import { bar, empty, facts, keyValues, panel, table, tile } from "../parts.js";
+import { threadDump } from "../thread_dump.js";
 import { logs } from "./job_log.js";
 
-export function executors([id, name], context) {
-  return id ? oneExecutor(id, name, context) : allExecutors(context);
+export function executors([id, ...rest], context) {
+  return id ? oneExecutor(id, rest, context) : allExecutors(context);
 }
 
 function allExecutors({ signal }) {
@@ -62,21 +63,54 @@ const columns = [
   { name: "Heard of", class: "nowrap", cell: (one) => time(one.timeSinceLastHeartbeat) },
 ];
 
-function oneExecutor(id, name, { signal, redraw }) {
+const TABS = { overview: "Overview", log: "Logs", threads: "Threads" };
+
+function oneExecutor(id, [tab = "overview", name], { signal, redraw }) {
   const path = `taskmanagers/${q(id)}`;
-  const log = logs(`${path}/logs`, `#/executors/${q(id)}`, { signal, redraw, name, title: "Logs" });
-  let one, metrics;
+  const here = tab in TABS ? tab : "overview";
+  const content = {
+    overview: () => overview(path, signal),
+    log: () =>
+      logs(`${path}/logs`, `#/executors/${q(id)}/log`, {
+        signal,
+        redraw,
+        name,
+        title: "Logs of the executor",
+      }),
+    threads: () =>
+      threadDump(`${path}/thread-dump`, { signal, redraw, title: "Threads of the executor" }),
+  }[here]();
   return {
     title: () => `Executor ${id}`,
+    load: () => content.load(),
+    view: () => [
+      h("div", { key: "head" }, h("p", {}, h("a", { href: "#/executors" }, "Executors")), h("h1", {}, id)),
+      h(
+        "nav.tabs",
+        { key: "tabs", "aria-label": "Of this executor" },
+        Object.entries(TABS).map(([key, label]) =>
+          h(
+            "a",
+            { key, href: `#/executors/${q(id)}/${key}`, "aria-current": key === here ? "page" : null },
+            label,
+          ),
+        ),
+      ),
+      ...[content.view()].flat(),
+    ],
+  };
+}
+
+function overview(path, signal) {
+  let one, metrics;
+  return {
     async load() {
       [one, metrics] = await Promise.all([get(path, { signal }), getIfThere(`${path}/metrics`, { signal })]);
       const names = (metrics ?? []).map((metric) => metric.id);
       if (names.length)
         metrics = await getIfThere(`${path}/metrics?get=${names.map(q).join(",")}`, { signal });
-      await log.load();
     },
     view: () => [
-      h("div", { key: "head" }, h("p", {}, h("a", { href: "#/executors" }, "Executors")), h("h1", {}, id)),
       h(
         "div.tiles",
         { key: "tiles" },
@@ -113,7 +147,6 @@ function oneExecutor(id, name, { signal, redraw }) {
             "Metrics of the executor",
           ),
         ),
-      log.view(),
     ],
   };
 }

@@ -3,12 +3,14 @@
 import { h } from "../dom.js";
 import { count, duration, moment } from "../format.js";
 import { jobModel } from "../job_model.js";
-import { badge, facts, problem } from "../parts.js";
+import { badge, empty, facts, problem, waits } from "../parts.js";
+import { threadDump } from "../thread_dump.js";
 import { actionButtons } from "./job_actions.js";
 import { backPressureTab } from "./job_back_pressure.js";
 import { checkpointsTab } from "./job_checkpoints.js";
 import { configurationTab } from "./job_configuration.js";
 import { exceptionsTab } from "./job_exceptions.js";
+import { flameGraphTab } from "./job_flame_graph.js";
 import { graphTab } from "./job_graph.js";
 import { logTab } from "./job_log.js";
 import { metricsTab } from "./job_metrics.js";
@@ -16,12 +18,20 @@ import { metricsTab } from "./job_metrics.js";
 const TABS = {
   graph: ["Graph", graphTab],
   pressure: ["Back pressure", backPressureTab],
+  flames: ["Flame graph", flameGraphTab],
   checkpoints: ["Checkpoints", checkpointsTab],
   metrics: ["Metrics", metricsTab],
   exceptions: ["Exceptions", exceptionsTab],
   configuration: ["Configuration", configurationTab],
   log: ["Log", logTab],
+  threads: ["Threads", threadsTab],
 };
+
+/** Of the driver; those of tasks are at its executors. */
+function threadsTab(model, context) {
+  if (model.ended) return { view: () => empty("The job has ended.") };
+  return threadDump(`${model.path}/thread-dump`, { ...context, title: "Threads of the driver" });
+}
 
 export function job([id, tab = "graph", ...rest], context) {
   const model = jobModel(id);
@@ -52,6 +62,7 @@ function head(model, context) {
         {},
         h("h1", {}, job.name),
         badge(job.state),
+        job["waits-for"] && h("span.tag.warn", {}, "waits for slots"),
         job.lost && h("span.tag.bad", {}, "driver lost"),
       ),
       actionButtons(model, context),
@@ -63,6 +74,7 @@ function head(model, context) {
       ["Job id", h("code", {}, job.jid)],
       [waiting ? "Submitted" : "Started", moment(job["start-time"])],
       [model.ended ? "Ran for" : waiting ? "Waiting for" : "Running for", duration(job.duration)],
+      ["Waits for", waits(job)],
       ["Ended", model.ended ? moment(job["end-time"]) : null],
       ["Parallelism", count(job.parallelism ?? first)],
       ["Restarts", job.restarts === undefined ? null : count(job.restarts)],

@@ -24,7 +24,8 @@ export function logs(path, address, { signal, redraw, name, title }) {
     async load() {
       const answer = await getIfThere(path, { signal });
       list = answer?.logs ?? [];
-      open = name ?? list[0]?.name;
+      const here = list.filter((log) => !log.url); // others are pages of Spark's
+      open = name ?? here[0]?.name;
       text = open === undefined ? null : await getText(`${path}/${q(open)}`, { signal });
     },
     view: () =>
@@ -33,7 +34,7 @@ export function logs(path, address, { signal, redraw, name, title }) {
         list.length === 0
           ? empty("There is no log.")
           : [
-              list.length > 1 &&
+              (list.length > 1 || list[0].url) &&
                 h(
                   "nav.tabs",
                   { key: "files", "aria-label": "Logs" },
@@ -42,13 +43,13 @@ export function logs(path, address, { signal, redraw, name, title }) {
                       "a",
                       {
                         key: log.name,
-                        href: `${address}/${q(log.name)}`,
+                        href: log.url ?? `${address}/${q(log.name)}`,
                         "aria-current": log.name === open ? "page" : null,
-                        title: `changed ${moment(log.mtime)}`,
+                        title: log.url ? "on a page of Spark's" : `changed ${moment(log.mtime)}`,
                       },
                       log.name,
                       " ",
-                      h("span.muted", {}, bytes(log.size)),
+                      h("span.muted", {}, log.url ? "at Spark" : bytes(log.size)),
                     ),
                   ),
                 ),

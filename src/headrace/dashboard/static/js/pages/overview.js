@@ -3,7 +3,7 @@
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { count, duration, moment } from "../format.js";
-import { badge, bar, empty, ENDED, filterBox, panel, table, tile } from "../parts.js";
+import { badge, bar, empty, ENDED, filterBox, panel, table, tile, waits } from "../parts.js";
 
 const PAGE = 25;
 
@@ -68,7 +68,10 @@ function tiles(cluster, active, waiting) {
 
 const runningColumns = [
   { name: "Name", class: "name", cell: link },
-  { name: "State", cell: (job) => badge(job.state) },
+  {
+    name: "State",
+    cell: (job) => [badge(job.state), waits(job) && h("div.muted", {}, `waits for ${waits(job)}`)],
+  },
   { name: "Tasks running", class: "num", cell: tasks },
   { name: "Parallelism", class: "num", cell: (job) => count(job.parallelism) },
   { name: "Restarts", class: "num", cell: (job) => count(job.restarts) },

@@ -1,4 +1,4 @@
-"""Samples of what the tasks of a job are doing, if they run in this process: for flame graphs.
+"""Samples of what the tasks of a job in this process are doing: for flame graphs.
 
 In: uids of steps.  Out: stacks from the outermost call inwards, each with how often it was seen on
 and off the CPU.  Nothing runs while nobody asks.  Next: runtime/task_threads.py
