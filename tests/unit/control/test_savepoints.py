@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -329,14 +328,12 @@ def test_state_of_a_savepoint_is_read_without_spark(saved: str, tmp_path: Path) 
         .with_state("last", "place", [("ann", ("x", 1))])
     )
     location = made.write(str(tmp_path / "more"))
-    started = time.perf_counter()
     read = subprocess.run(
         [sys.executable, "-c", READ_WITHOUT_SPARK, location, "count", "total", "--limit", "2"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert time.perf_counter() - started < 10  # 1.2 s on an idle machine
     assert [line.split() for line in read.stdout.splitlines()] == [
         ["key", "value"],
         *([str(key), str(total)] for key, total in PEOPLE[:2]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +144,9 @@ app(["state", *sys.argv[1:]])
 
 
 def headrace_state(*words: str) -> Any:
-    started = time.perf_counter()
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", WITHOUT_SPARK, *words], capture_output=True, text=True, check=False
     )
-    assert time.perf_counter() - started < 10  # 1 s on an idle machine
-    return done
 
 
 def test_wrong_names_in_a_checkpoint_are_told_without_spark(checkpoint: str) -> None:

@@ -7,11 +7,13 @@ import ssl
 import sys
 import time
 from contextlib import closing
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bulk_server import ANSWER_LOST, BUSY, LOST, BulkServer, Fault
+from headrace.connectors.elasticsearch import writer as writer_module
 from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.elasticsearch import (
     Elasticsearch6SinkBuilder,
@@ -209,11 +211,15 @@ def test_requests_are_at_most_so_large(server: BulkServer) -> None:
     assert [request.size > 1 << 20 for request in server.requests] == [False, False, True, False]
 
 
-def test_what_waits_longer_than_the_interval_is_sent(server: BulkServer) -> None:
+def test_what_waits_longer_than_the_interval_is_sent(
+    server: BulkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(writer_module, "time", SimpleNamespace(monotonic=lambda: now_s))
     writer = SinkDriver(builder(server.url).set_bulk_flush_interval(30).build()).writer(0)
     writer.write(orders(1), None)
     assert sent(server) == []
-    time.sleep(0.04)
+    now_s += 0.04
     writer.write(orders(2), None)
     assert sent(server) == [["1", "2"]]
     writer.prepare_commit()
