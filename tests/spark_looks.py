@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.rest.flame_graphs import FlameGraphSettings
 from headrace.rest.settings import RestSettings
-from held_job import held_job, until
+from held_job import held_job
+from patience import wait_until
 from rest_fakes import FakeDispatcher
 from rest_serving import Serving, serving
 
@@ -28,7 +29,7 @@ def see_where_a_job_stands(folder: Path, **options: str) -> None:
             (executor,) = rest.get("/taskmanagers").json()["taskmanagers"]
             dump = f"/taskmanagers/{executor['id']}/thread-dump"
             # workers report to the driver beside their work
-            until(lambda: bool(held_threads(thread_infos(rest, dump))))
+            wait_until(lambda: bool(held_threads(thread_infos(rest, dump))))
             told = thread_infos(rest, dump)
             [stack] = held_threads(told)
             head = stack.splitlines()[0]
@@ -41,7 +42,7 @@ def see_where_a_job_stands(folder: Path, **options: str) -> None:
             vertices = views.job(job_id).vertices
             [held] = [v for v in vertices if "held" in {step.uid for step in v.operators}]
             path = f"/jobs/{job_id}/vertices/{held.id}/flamegraph"
-            until(lambda: rest.get(path).json()["endTimestamp"] > 0)
+            wait_until(lambda: rest.get(path).json()["endTimestamp"] > 0)
             graph = rest.get(path).json()["data"]
             assert graph["value"] > 0
             assert any("hold_record:" in name for name in names(graph))

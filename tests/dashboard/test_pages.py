@@ -335,7 +335,8 @@ def test_a_flame_graph_by_vertex_and_by_kind_of_thread(page: Page, server: Dashb
     page.wait_for("90 looks", "orders.score:58")  # of the busiest vertex
     assert page.find("select[aria-label=Vertex]").get_attribute("value") == ORDERS[4].id
     width = {
-        bar.get_attribute("title").split(":")[0]: bar.rect["width"] for bar in page.all(".flame")
+        str(bar.get_attribute("title")).split(":")[0]: bar.rect["width"]
+        for bar in page.all(".flame")
     }
     assert width["root"] == width["headrace.runtime.task.Task.run"]
     assert abs(width["orders.<b>features</b>"] / width["root"] - 40 / 90) < 0.02

@@ -14,8 +14,7 @@ from headrace.hosts.spark.threads import spark_samples
 from headrace.io.processes import here
 from headrace.runtime.task_samples import Sampling
 from headrace.runtime.task_threads import TaskAtWork, note_task
-from held_job import until
-from job_files import PATIENCE_S
+from patience import PATIENCE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +45,7 @@ def _by_hand(inspector: Inspector, worker: WorkerProcess) -> Line:
 def test_a_worker_is_asked_once_however_many_tasks_it_runs(inspector: Inspector) -> None:
     for _ in range(3):
         let_inspect(inspector.address)
-    until(lambda: bool(_asked(inspector)))
+    wait_until(lambda: bool(_asked(inspector)))
     [(worker, infos)] = _asked(inspector)
     assert (worker.machine, worker.executor) == (here(), None)
     assert "test_inspection.py" in str(infos)
@@ -63,7 +62,7 @@ def test_a_task_is_seen_in_a_dump_and_in_samples(inspector: Inspector) -> None:
     thread.start()
     try:
         let_inspect(inspector.address)
-        until(lambda: bool(_asked(inspector)))
+        wait_until(lambda: bool(_asked(inspector)))
         [(_, infos)] = _asked(inspector)
         [told] = [each for each in infos if each["threadName"] == "worker's own"]
         head = told["stringifiedThreadInfo"].splitlines()[0]
@@ -108,21 +107,23 @@ def test_nobody_waits_for_a_worker_that_ends(inspector: Inspector) -> None:
 
     ending = threading.Thread(target=end_when_asked)
     ending.start()
-    until(lambda: inspector.ask("threads", patience_s=PATIENCE_S) == [] and not ending.is_alive())
+    wait_until(
+        lambda: inspector.ask("threads", patience_s=PATIENCE_S) == [] and not ending.is_alive()
+    )
 
 
 def test_one_who_stays_silent_is_left_out(inspector: Inspector) -> None:
     line = _by_hand(inspector, WorkerProcess("mill:1", None))
-    until(lambda: inspector.ask("threads", patience_s=0.01) == [] and line.poll(0))
+    wait_until(lambda: inspector.ask("threads", patience_s=0.01) == [] and line.poll(0))
     line.close()
 
 
 def test_a_worker_whose_run_is_over_asks_for_no_more(inspector: Inspector) -> None:
     let_inspect(inspector.address)
-    until(lambda: bool(_asked(inspector)))
+    wait_until(lambda: bool(_asked(inspector)))
     inspector.close()
     names = "headrace-inspection"
-    until(lambda: not any(each.name == names for each in threading.enumerate()))
+    wait_until(lambda: not any(each.name == names for each in threading.enumerate()))
 
 
 def test_a_worker_that_cannot_reach_the_driver_works_on(inspector: Inspector) -> None:

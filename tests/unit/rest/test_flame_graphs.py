@@ -76,7 +76,7 @@ def test_without_the_option_and_of_what_spark_runs_there_is_none(
         native = tuple(replace(vertex, runs="native") for vertex in job.vertices)
         views.job = lambda job_id: replace(job, vertices=native)  # type: ignore[method-assign]
         assert enabled.get(PATH).json() == {"endTimestamp": -2}
-        del views.job  # type: ignore[method-assign]
+        del views.job
         job = views.job(ENDED)
         over = tuple(replace(vertex, status="FAILED") for vertex in job.vertices)
         views.job = lambda job_id: replace(job, vertices=over)  # type: ignore[method-assign]
