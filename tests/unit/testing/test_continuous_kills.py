@@ -101,9 +101,11 @@ def program(folder: Path, where: str) -> list[str]:
 
 
 def check(folder: Path) -> None:
-    files = sorted((folder / "out").glob("part-*"))
-    assert len(files) < epochs(folder)  # two tasks stage a file each in nearly every epoch
-    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for file in (folder / "out").glob("part-*")
+        for line in file.read_text().splitlines()
+    ]
     assert sorted(row["value"] for row in rows) == list(range(1, NUMBERS + 1))
     for key in range(3):
         mine = [row for row in rows if row["value"] % 3 == key]
