@@ -88,6 +88,10 @@ CASES = [
     over("over_collect", "COLLECT(price) OVER w, CAST(ARRAY_AGG(bidder) OVER w AS STRING)", "ORDER BY ts ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"),
     over("over_two_partition", "COUNT(*) OVER w", "PARTITION BY item, bidder ORDER BY ts"),
     over("over_expression", "SUM(price * 2) OVER w + 1", "PARTITION BY UPPER(item) ORDER BY ts"),
+    *(SqlCase(f"over_batch_doubles_{name}", f"SELECT a, SUM(z) OVER w, AVG(z) OVER w, STDDEV_POP(z) OVER w, COUNT(z) OVER w, MAX(z) OVER w FROM (VALUES "
+        "(1, 1E20), (2, 1E0), (3, 2E0), (4, 3E0), (5, -1E0), (6, 2E0)) AS t (a, z) "
+        f"WINDOW w AS (ORDER BY a ROWS BETWEEN {frame})", modes=("batch",), compare="bag") for name, frame in (
+            ("slide", "1 PRECEDING AND CURRENT ROW"), ("end", "CURRENT ROW AND UNBOUNDED FOLLOWING"))),
     SqlCase("over_proctime_range", "SELECT item, COUNT(*) OVER (PARTITION BY item ORDER BY pt) FROM bids", BIDS, modes=STREAM),
     SqlCase("over_proctime_everyone", "SELECT item, SUM(price) OVER (ORDER BY pt ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM bids", BIDS,
         modes=STREAM),

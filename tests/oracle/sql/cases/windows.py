@@ -129,6 +129,10 @@ CASES = [
     windowed("group_tumble_day_batch", "SELECT COUNT(*) FROM typed GROUP BY TUMBLE(dt, INTERVAL '1' DAY)", "typed", modes=("batch",)),
     *(windowed(f"tumble_day_{mode}", "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE typed, DESCRIPTOR(dt), INTERVAL '1' DAY)) GROUP BY "
         "window_start, window_end", "typed", modes=(mode,), refused=True) for mode in ("streaming", "batch")),
+    windowed("group_tumble_sum_batch", "SELECT TUMBLE_START(ts + INTERVAL '1' SECOND, INTERVAL '10' SECOND), COUNT(*) FROM bids GROUP BY "
+        "TUMBLE(ts + INTERVAL '1' SECOND, INTERVAL '10' SECOND)", modes=("batch",)),
+    windowed("group_tumble_clock_written", "SELECT COUNT(*) FROM orders GROUP BY TUMBLE(PROCTIME(), INTERVAL '1' DAY)", "orders",
+        modes=("streaming",)),
     windowed("group_tumble_number", "SELECT COUNT(*) FROM typed GROUP BY TUMBLE(id, INTERVAL '1' DAY)", "typed", modes=("batch",),
         refused=True),
     windowed("tumble_ltz", "SELECT k, CAST(window_start AS STRING), CAST(window_end AS STRING), "
