@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.common import Duration, Types
+from headrace.common import Configuration, Duration, Types
 from headrace.common.accumulators import IntCounter
 from headrace.common.job_status import JobStatus
 from headrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
@@ -55,6 +56,26 @@ def test_a_finished_job_tells_its_status_metrics_and_accumulators(
     assert (counts["numRecordsIn"], counts["numRecordsOut"]) == (12, 12)
     assert [value for name, value in counts.items() if name.endswith("mapped")] == [12]
     assert list(scratch_dir.iterdir()) == []
+
+
+def test_cancel_does_not_wait_without_a_limit_for_a_batch_that_nothing_interrupts(
+    env: StreamExecutionEnvironment,
+) -> None:
+    env.configure(Configuration.from_dict({"spark.sql.streaming.stopTimeout": "1s"}))
+    in_batch, go_on = threading.Event(), threading.Event()
+
+    def hang(number: int) -> None:
+        in_batch.set()
+        assert go_on.wait(240)
+
+    env.from_collection([1], Types.LONG()).add_sink(hang)  # called by the driver
+    client = env.execute_async("hangs")
+    assert in_batch.wait(240)
+    ended = client.cancel()  # returned before the batch did
+    assert client.get_job_status().result() is JobStatus.CANCELLING
+    go_on.set()
+    ended.result(240)
+    assert client.get_job_status().result() is JobStatus.CANCELED
 
 
 def test_cancel_ends_an_endless_job_and_its_query(
