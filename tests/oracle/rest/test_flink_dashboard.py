@@ -10,7 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from answering_driver import answering_driver
 from browser import Page, chromium  # noqa: F401 - a fixture
+from headrace.control.registry import JobRegistry
+from headrace.rest.flame_graphs import FlameGraphSettings
 from headrace.rest.settings import RestSettings
 from oracle.rest.flink_dashboard import FlinkDashboard
 from oracle.session import missing_reason
@@ -26,11 +29,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow  # a minute of pages
 EXECUTOR = f"{JOB[:12]}-0"
 VERTEX = f"job/running/{JOB}/overview/{WINDOW}"
-# Refused, and told so on their pages: threads and logs of executors, and flame graphs.
-REFUSED = re.compile(
-    rf"501 /taskmanagers/{EXECUTOR}/thread-dump|404 /taskmanagers/{EXECUTOR}/(log|stdout)"
-    rf"|501 /jobs/{JOB}/vertices/{WINDOW}/flamegraph"
-)
+# Refused, and told so on their pages: logs of an executor that writes no file.
+REFUSED = re.compile(rf"404 /taskmanagers/{EXECUTOR}/(log|stdout)")
+THREADS = {"threadName": "Executor task launch worker", "stringifiedThreadInfo": "at run()"}
+SAMPLES = [{"stack": ["orders.score:58", "orders.features:31"], "on": 3, "off": 1}]
 # What a page shows when its calls were answered.
 PAGES = {
     "overview": "Available Task Slots",
@@ -82,10 +84,19 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkDashboa
     own_log.emit(logging.LogRecord("", 0, "", 0, "dispatcher-started", None, None))
     logging.getLogger().handlers.insert(0, own_log)  # before pytest's own, which is a file, too
     dispatcher = FakeDispatcher(FakeViews(), folder)
+    dispatcher.registry = JobRegistry(folder / "jobs")
+    answers = {
+        "threads": lambda _: {"threadInfos": [THREADS]},
+        "samples": lambda _: {"samples": SAMPLES},
+    }
+    flame_graphs = FlameGraphSettings(enabled=True)
     try:
         with (
             # parts of a page that are loaded late get what they show with the next look
-            serving(dispatcher, RestSettings(port=0, refresh_ms=1000)) as rest,
+            answering_driver(dispatcher.registry, JOB, answers),
+            serving(
+                dispatcher, RestSettings(port=0, refresh_ms=1000, flame_graphs=flame_graphs)
+            ) as rest,
             FlinkDashboard(rest.server.port) as found,
         ):
             yield found

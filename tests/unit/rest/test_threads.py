@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from answering_driver import answering_driver
+from headrace.control.registry import JobRegistry
 from headrace.rest.settings import RestSettings
 from held_job import held_job
 from rest_fakes import JOB, FakeDispatcher
@@ -39,6 +41,22 @@ def test_a_driver_that_runs_the_tasks_tells_what_they_do(tmp_path: Path) -> None
             assert "hold_record" in held
             assert held.splitlines()[0].endswith("runs subtask 0 of held, out")
             assert "hold_record" in _stacks(rest, f"/jobs/{job_id}/thread-dump")["headrace-local"]
+
+
+def test_the_driver_is_asked_for_the_executor_or_for_itself(rest: Serving, tmp_path: Path) -> None:
+    dispatcher = FakeDispatcher(rest.dispatcher.views, tmp_path / "cluster")
+    dispatcher.registry = JobRegistry(tmp_path / "jobs")
+
+    def infos(arguments: dict[str, Any]) -> dict[str, Any]:
+        info = {"threadName": "main", "stringifiedThreadInfo": str(arguments.get("executor"))}
+        return {"threadInfos": [info]}
+
+    with (
+        answering_driver(dispatcher.registry, JOB, {"threads": infos}),
+        serving(dispatcher, RestSettings(port=0)) as asked,
+    ):
+        assert _stacks(asked, f"/taskmanagers/{JOB[:12]}-0/thread-dump") == {"main": "0"}
+        assert _stacks(asked, f"/jobs/{JOB}/thread-dump") == {"main": "None"}
 
 
 @pytest.mark.parametrize(
