@@ -12,7 +12,7 @@ from headrace.control.requests import Inbox
 from headrace.io.processes import this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from headrace.common.opaque import JsonObject
     from headrace.control.registry import JobRegistry
@@ -22,7 +22,7 @@ _POLL_S = 0.02
 
 @contextlib.contextmanager
 def answering_driver(
-    registry: JobRegistry, job_id: str, answers: dict[str, Callable[[JsonObject], JsonObject]]
+    registry: JobRegistry, job_id: str, answers: Mapping[str, Callable[[JsonObject], JsonObject]]
 ) -> Iterator[None]:
     """Answer by the action that is asked for, until the block is left."""
     me, now = this_process(), wall_clock()

@@ -22,9 +22,11 @@ from rest_serving import serving
 from skips import give_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from selenium.webdriver.chrome.webdriver import WebDriver
+
+    from headrace.common.opaque import JsonObject
 
 pytestmark = pytest.mark.slow  # a minute of pages
 EXECUTOR = f"{JOB[:12]}-0"
@@ -85,7 +87,7 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkDashboa
     logging.getLogger().handlers.insert(0, own_log)  # before pytest's own, which is a file, too
     dispatcher = FakeDispatcher(FakeViews(), folder)
     dispatcher.registry = JobRegistry(folder / "jobs")
-    answers = {
+    answers: dict[str, Callable[[JsonObject], JsonObject]] = {
         "threads": lambda _: {"threadInfos": [THREADS]},
         "samples": lambda _: {"samples": SAMPLES},
     }
