@@ -32,7 +32,6 @@ from headrace.hosts.spark.sources.dataframe_source import DataFrameSource
 from headrace.hosts.spark.sources.file_reader import explain_read_failure, whole_file_settings
 from headrace.hosts.spark.sources.opening import SourceOptions, open_source
 from headrace.table import DataTypes
-from patience import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -188,6 +187,9 @@ def test_a_rate_holds_while_the_query_runs(spark: SparkSession, tmp_path: Path) 
     started = time.monotonic()
     query = frame.writeStream.format("memory").queryName("rated").start()
     try:
+        # not at the top: the process that asks sources imports this module, and not that one
+        from patience import wait_until
+
         wait_until(lambda: not query.isActive or spark.table("rated").count() >= 60, every_s=0.2)
         assert query.exception() is None
         found = [row[0] for row in spark.table("rated").collect()]
@@ -275,6 +277,8 @@ def test_lines_from_a_socket(spark: SparkSession, tmp_path: Path) -> None:
         try:
             connection, _ = server.accept()
             connection.sendall(b"one\ntwo\n")
+            from patience import wait_until
+
             wait_until(lambda: spark.table("lines").count() >= 2, every_s=0.2)
             assert values(spark.table("lines").collect()) == ["one", "two"]
             connection.close()

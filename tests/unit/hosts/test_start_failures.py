@@ -68,17 +68,24 @@ def test_one_error_tells_what_where_and_how_to_mend_it(
     assert "\tat " not in str(error)
 
 
-def test_files_that_are_not_there_are_refused_before_spark_starts(tmp_path: Path) -> None:
+def test_files_that_are_not_there_are_refused_before_spark_starts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     there = tmp_path / "there.jar"
     there.touch()
     check_files(
         {
-            "spark.jars": f"{there}, file://{there},{tmp_path}/*.jar,hdfs://away/x.jar",
-            "spark.files": "",
+            "spark.files": f"{there}, file://{there},{tmp_path}/*.jar,hdfs://away/x.jar",
+            "spark.archives": "",
         }
     )
     with pytest.raises(EnvironmentSetupError, match="missing, and there is no such file"):
-        check_files({"spark.jars": f"{there},{tmp_path}/missing"})
+        check_files({"spark.files": f"{there},{tmp_path}/missing"})
+    assert caplog.messages == []
+    # those of Flink's connectors, which programs from Flink name: headrace needs none of them
+    check_files({"spark.jars": f"{there},{tmp_path}/flink.jar"})
+    [told] = caplog.messages
+    assert "flink.jar, and there is no such file" in told
 
 
 def test_what_the_jvm_says_while_it_starts_is_kept_until_somebody_takes_it() -> None:

@@ -15,38 +15,42 @@ from urllib.parse import urlparse
 from headrace.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 log = logging.getLogger(__name__)
 
 _MASTERS = "local[2], local[*], spark://host:7077, yarn, or k8s://https://host:6443"
 # files that Spark gives to a job; of those that are missing it only writes a line of its log
-_FILES = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
+_FILES = ("spark.files", "spark.archives", "spark.submit.pyFiles")
+# programs from Flink name the jars of its connectors here, which nothing in headrace needs
+_JARS = "spark.jars"
 _JAVA_CLASS = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error): ")
 _IN_USE = re.compile(r"Service '(\w+)' failed after \d+ retries \(starting from (\d+)\)")
 
 
 def check_files(settings: Mapping[str, str]) -> None:
-    """Refuse files of this machine that are not there.
+    """Refuse files of this machine that are not there, and tell of jars that are not.
 
     Raises:
         EnvironmentSetupError: which names the first one.
     """
+    for name in _missing(settings, _JARS):
+        log.warning("%s names %s, and there is no such file: Spark does without it", _JARS, name)
     for key in _FILES:
-        for name in filter(None, (each.strip() for each in settings.get(key, "").split(","))):
-            place = urlparse(name)
-            if place.scheme in ("", "file") and not _exists(place.path):
-                raise EnvironmentSetupError(
-                    f"{key} names {name}, and there is no such file",
-                    where=key,
-                    fix="correct the path; files elsewhere have a scheme, such as hdfs:// or s3a://",
-                )
+        for name in _missing(settings, key):
+            raise EnvironmentSetupError(
+                f"{key} names {name}, and there is no such file",
+                where=key,
+                fix="correct the path; files elsewhere have a scheme, such as hdfs:// or s3a://",
+            )
 
 
-def _exists(path: str) -> bool:
-    if any(letter in path for letter in "*?[{"):  # Spark expands it
-        return True
-    return Path(path).exists()
+def _missing(settings: Mapping[str, str], key: str) -> Iterator[str]:
+    for name in filter(None, (each.strip() for each in settings.get(key, "").split(","))):
+        place = urlparse(name)
+        is_pattern = any(letter in place.path for letter in "*?[{")  # Spark expands it
+        if place.scheme in ("", "file") and not is_pattern and not Path(place.path).exists():
+            yield name
 
 
 def start_failure(error: BaseException, master: str, said: Sequence[str]) -> EnvironmentSetupError:
