@@ -91,19 +91,25 @@ class Page:
     def text(self, selector: str = "main") -> str:
         """What people read of it."""
         script = "return document.querySelector(arguments[0])?.innerText ?? ''"
-        return str(self.browser.execute_script(script, selector))
+        # a space that does not break is read as any other: editors of code write all of them so
+        return str(self.browser.execute_script(script, selector)).replace("\xa0", " ")
 
     def wait_for(self, *texts: str, within: str = "main") -> str:
         def there() -> str | None:
             shown = self.text(within)
             return shown if all(text.lower() in shown.lower() for text in texts) else None
 
-        return str(self.wait(there, f"{within} does not show {texts}: {self.text(within)[:1500]}"))
+        def instead() -> str:
+            return f"{within} does not show {texts}: {self.text(within)[:1500]}"
+
+        return str(self.wait(there, instead))
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.browser.execute_script(script, *arguments)
 
-    def wait(self, ready: Callable[[], Any], what: str = "still waiting") -> Any:
+    def wait(
+        self, ready: Callable[[], Any], what: str | Callable[[], object] = "still waiting"
+    ) -> Any:
         from selenium.common.exceptions import StaleElementReferenceException
 
         def found() -> Any:

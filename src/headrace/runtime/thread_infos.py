@@ -38,5 +38,6 @@ def _info(name: str, ident: int, frame: FrameType, task: TaskAtWork | None) -> J
         head += f" runs subtask {task.subtask} of {', '.join(sorted(task.uids))}"
     return {
         "threadName": name,
-        "stringifiedThreadInfo": f"{head}\n{''.join(traceback.format_stack(frame))}",
+        # ends with an empty line, as a JVM's does: who shows a dump puts nothing in between
+        "stringifiedThreadInfo": f"{head}\n{''.join(traceback.format_stack(frame))}\n",
     }

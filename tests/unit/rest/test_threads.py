@@ -29,6 +29,8 @@ def test_the_dispatcher_tells_what_its_threads_do(rest: Serving) -> None:
     stacks = _stacks(rest, "/jobmanager/thread-dump")
     assert stacks["MainThread"].startswith('"MainThread" Id=')
     assert "test_threads.py" in stacks["MainThread"]
+    # as Flink's and the JVM's own: Flink's dashboard puts nothing between two of them
+    assert [name for name, stack in stacks.items() if not stack.endswith("\n\n")] == []
 
 
 def test_a_driver_that_runs_the_tasks_tells_what_they_do(tmp_path: Path) -> None:
