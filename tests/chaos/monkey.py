@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from chaos.media import Medium
     from standalone import Cluster
 
-EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
+EXECUTOR = "CoarseGrainedExecutorBackend"
+# of a cluster, and of a local Spark that headrace has started (hosts/spark/daemon.py)
+PYTHON = ("pyspark.daemon", "headrace.hosts.spark.daemon")
 STOP_PATIENCE_S = 120.0
 BUSY_PATIENCE_S = 5.0  # for a batch to begin
 FULL_PATIENCE_S = 30.0  # for a batch to end
@@ -111,7 +113,7 @@ class Monkey:
 
     def _pythons(self) -> tuple[list[Process], list[Process]]:
         """The daemons, and the workers that they forked."""
-        pythons = [p for p in self._processes() if PYTHON in p.command]
+        pythons = [p for p in self._processes() if any(name in p.command for name in PYTHON)]
         pids = {p.pid for p in pythons}
         forked = [p for p in pythons if p.parent in pids]
         return [p for p in pythons if p.parent not in pids], forked
