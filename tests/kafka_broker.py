@@ -103,11 +103,18 @@ class KafkaServer(Server):
         )
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """More partitions for a topic."""
+        """More partitions for a topic; they can be written to."""
         from confluent_kafka.admin import NewPartitions
 
         admin = self.admin()
         admin.create_partitions([NewPartitions(topic, total)])[topic].result(30)
+
+        def have_leaders() -> bool:
+            # a producer gives up at once what goes to a partition that it is not told of
+            known = admin.list_topics(topic, timeout=10).topics[topic].partitions
+            return len(known) == total and all(each.leader >= 0 for each in known.values())
+
+        wait_until(have_leaders, f"{topic} does not get its {total} partitions", every_s=0.05)
 
     def send(self, topic: str, values: list[Any], *, partition: int | None = None) -> None:
         """Produces values: bytes or text, or dicts with produce's arguments; waits for them."""
@@ -115,11 +122,18 @@ class KafkaServer(Server):
 
         producer = Producer({**self.client, "linger.ms": 5})
         where = {} if partition is None else {"partition": partition}
+        refused: list[str] = []
+
+        def told(error: Any, _message: Any) -> None:
+            if error is not None:
+                refused.append(str(error))
+
         for value in values:
             message = value if isinstance(value, dict) else {"value": value}
-            producer.produce(topic, **{**where, **message})
+            producer.produce(topic, **{**where, **message}, on_delivery=told)
             producer.poll(0)
         assert producer.flush(30) == 0
+        assert refused == []
 
     def read(self, topic: str, *, isolation: str = "read_committed") -> list[Any]:
         """All messages of a topic, by partition and offset, as a consumer of its own sees them."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kafka_broker import KafkaServer
 
     Make = Callable[..., StreamExecutionEnvironment]
-    Wait = Callable[[Callable[[], Any]], None]
+    Wait = Callable[..., Any]
 
 
 def builder(kafka: KafkaServer, topic: str) -> KafkaSourceBuilder:
@@ -142,7 +142,10 @@ def test_a_job_that_fails_and_starts_again_counts_every_record_once(
     wait_for(lambda: len(written()) == 5)
     kafka.add_partitions(topic, 3)
     kafka.send(topic, ["c0", "c1"], partition=2)  # while it runs
-    wait_for(lambda: len(written()) == 7)
+    wait_for(
+        lambda: len(written()) == 7,
+        lambda: f"{written()}, {client.get_job_status().result()}, {client.get_metrics()}",
+    )
     kafka.send(topic, ["a3", "a-poison"], partition=0)
     with pytest.raises(UserFunctionError, match="choked"):
         client.get_job_execution_result().result(240)
