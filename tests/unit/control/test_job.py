@@ -313,7 +313,8 @@ def test_a_restarting_job_shows_it_and_can_be_cancelled() -> None:
     assert len(bench.queries) == 1
 
 
-def test_a_batch_that_is_running_when_the_job_is_cancelled_commits_nothing() -> None:
+def _in_its_second_batch() -> tuple[Bench, threading.Event]:
+    """A job whose second batch runs until the event is set."""
     bench = Bench({}, endless=True)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -326,6 +327,11 @@ def test_a_batch_that_is_running_when_the_job_is_cancelled_commits_nothing() -> 
     bench.batches = {0: [1], 1: Slow()}
     bench.job.start()
     assert begun.wait(PATIENCE_S)
+    return bench, go_on
+
+
+def test_a_batch_that_is_running_when_the_job_is_cancelled_commits_nothing() -> None:
+    bench, go_on = _in_its_second_batch()
     bench.job.cancel()
     go_on.set()
     assert bench.job.wait(PATIENCE_S)
@@ -420,18 +426,7 @@ def _checkpoint(bench: Bench) -> Any:
 
 
 def test_a_checkpoint_is_that_of_the_running_batch() -> None:
-    bench = Bench({}, endless=True)
-    begun, go_on = threading.Event(), threading.Event()
-
-    class Slow(list[int]):
-        def __len__(self) -> int:
-            begun.set()
-            assert go_on.wait(PATIENCE_S)
-            return 1
-
-    bench.batches = {0: [1], 1: Slow()}
-    bench.job.start()
-    assert begun.wait(PATIENCE_S)
+    bench, go_on = _in_its_second_batch()
     bench.queries[0].is_waiting = True  # as its last look at the sources was: it is in an epoch
     asked = _checkpoint(bench)
     with pytest.raises(TimeoutError):
