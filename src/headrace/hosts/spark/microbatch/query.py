@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from headrace.common.interruptible import InterruptibleEvent
 from headrace.errors import HeadraceError, UserFunctionError
 from headrace.hosts.spark.carried_errors import carried_in
 from headrace.hosts.spark.failures import spark_failure
@@ -72,7 +72,7 @@ class SparkQuery:
         self._on_batch = on_batch
         self._feeds = feeds
         self._query: StreamingQuery | None = None
-        self._started = threading.Event()  # its first batch may be faster than start()
+        self._started = InterruptibleEvent()  # its first batch may be faster than start()
         self._error: BaseException | None = None
         self._stopped = False
 
